@@ -1,0 +1,7 @@
+"""`python -m gatekeeper`."""
+
+import sys
+
+from gatekeeper.cli.main import main
+
+sys.exit(main())

@@ -1,0 +1,95 @@
+"""Where things are on this machine, and the operator's limits. Reads the environment once, on request."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+SANDBOX_ID = 61_199
+"""Numeric user and group of tested code. No account is needed; the number lies in systemd's dynamic range."""
+
+MAX_INPUT_BYTES = 4 * 1024 * 1024
+"""Cap on a ticket or claim file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Paths:
+    """Directories of the gate. `state` is traversable by the sandbox user, its `keys` is not."""
+
+    state: Path
+    config: Path
+
+    @property
+    def mirrors(self) -> Path:
+        """Bare mirrors, one a repository."""
+        return self.state / "mirrors"
+
+    @property
+    def trees(self) -> Path:
+        """Pristine exported trees, cached by tree id."""
+        return self.state / "trees"
+
+    @property
+    def environments(self) -> Path:
+        """Test environments, cached by digest."""
+        return self.state / "environments"
+
+    @property
+    def runtime(self) -> Path:
+        """Copies of tools that the sandbox user must reach (bubblewrap, interpreters)."""
+        return self.state / "runtime"
+
+    @property
+    def cache(self) -> Path:
+        """Scanner rule caches."""
+        return self.state / "cache"
+
+    @property
+    def runs(self) -> Path:
+        """Directories of single runs: sockets and logs; swept at start."""
+        return self.state / "runs"
+
+    @property
+    def keys(self) -> Path:
+        """Signing keys, 0700."""
+        return self.config / "keys"
+
+
+def paths() -> Paths:
+    """Paths from GATEKEEPER_STATE_DIR and GATEKEEPER_CONFIG_DIR, else by custom: /var/lib and /etc for root, XDG for others.
+
+    The state directory of root lies outside any home, because a sandbox user cannot pass through a private home.
+    """
+    root = os.geteuid() == 0
+    home = Path(os.path.expanduser("~"))
+    state_default = (
+        Path("/var/lib/gatekeeper")
+        if root
+        else Path(os.environ.get("XDG_STATE_HOME") or home / ".local/state") / "gatekeeper"
+    )
+    config_default = (
+        Path("/etc/gatekeeper") if root else Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config") / "gatekeeper"
+    )
+    return Paths(
+        state=Path(os.environ.get("GATEKEEPER_STATE_DIR") or state_default).absolute(),
+        config=Path(os.environ.get("GATEKEEPER_CONFIG_DIR") or config_default).absolute(),
+    )
+
+
+def libexec() -> Path:
+    """Directory of tools kept apart from the gate's own packages (semgrep): `<venv>/libexec`."""
+    return Path(os.environ.get("GATEKEEPER_LIBEXEC_DIR") or Path(sys.prefix) / "libexec").absolute()
+
+
+def policy_bundle() -> Path:
+    """The policy bundle: GATEKEEPER_POLICY_DIR, else the one shipped beside the package (source tree or wheel)."""
+    override = os.environ.get("GATEKEEPER_POLICY_DIR")
+    if override:
+        return Path(override).absolute()
+    here = Path(__file__).resolve().parent
+    for candidate in (here / "_policies", here.parent / "policies"):
+        if candidate.is_dir():
+            return candidate
+    return here.parent / "policies"

@@ -1,0 +1,1 @@
+"""Frozen types and pure rules. No I/O, no clock, no randomness; imports nothing but errors."""

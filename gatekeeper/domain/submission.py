@@ -1,0 +1,71 @@
+"""What an agent sends: the claim, and the request to verify a head commit. All of it is hostile until compared."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gatekeeper.domain.testrun import SuiteReport
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimedCommand:
+    """A command the author says was run, with the exit status the author saw (None: not said)."""
+
+    cmd: str
+    exit_code: int | None
+    suite: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class InstructionFile:
+    """An instruction file the agent says it followed."""
+
+    path: str
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A parsed claim. Everything is optional; what is missing becomes a finding, not a crash."""
+
+    present: bool = True
+    head_sha: str | None = None
+    base_sha: str | None = None
+    commands: tuple[ClaimedCommand, ...] = ()
+    reports: tuple[SuiteReport, ...] = ()
+    """Parsed JUnit documents, in order."""
+    report_faults: tuple[tuple[str, str], ...] = ()
+    """(reason code, message) for every claimed report that could not be read or contradicts itself."""
+    summary: str = ""
+    log: str = ""
+    reason: str = ""
+    risks: str = ""
+    rollback: str = ""
+    not_done: str = ""
+    instructions: tuple[InstructionFile, ...] = ()
+    agent_tool: str = ""
+    agent_model: str = ""
+    agent_version: str = ""
+    tokens: int | None = None
+    """Sum of claimed input and output tokens, None where not claimed."""
+    cost: float | None = None
+
+
+ABSENT_CLAIM = Claim(present=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """One request to verify: texts as received, nothing parsed. Bytes are the caller's files, size-capped on read."""
+
+    repository: str
+    """Path or URI from which the gate itself fetches."""
+    target_ref: str
+    head: str
+    ticket: bytes
+    claim: bytes | None
+    environment: str = "auto"
+    """auto, host, or the path of an environment that the operator prepared."""
+    approvals: tuple[bytes, ...] = ()
+    """Sigstore bundles of approval statements; believed only after verification."""
+    run_id: str = ""
