@@ -67,8 +67,10 @@ class Evidence:
     runs: tuple[SuiteRun, ...]
     secrets: ScanReport
     code: ScanReport
+    secrets_before: ScanReport | None = None
+    """The secret scan of the base's blobs at the changed paths: a secret already on the target is not newly leaked."""
     code_before: ScanReport | None = None
-    """The same scan on the old blobs, where it was needed to tell old findings from new ones."""
+    """The code scan of the base's blobs at the changed paths, to tell old findings from new ones."""
 
     def run(self, role: RunRole, suite: str | None = None) -> SuiteRun | None:
         """The run of that role (and suite), or None."""
