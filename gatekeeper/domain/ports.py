@@ -51,6 +51,9 @@ class GitRepositories(Protocol):
     def tree(self, mirror: Mirror, tree: str) -> Tree:
         """The tree with that oid, lazily read; picklable (holds path and oid only)."""
 
+    def blobs(self, mirror: Mirror, oids: Sequence[str]) -> dict[str, bytes]:
+        """Blobs by oid; one that is over the cap is left out, which the scan then shows as not scanned."""
+
     def compose(self, mirror: Mirror, tree: str, replace: Mapping[str, tuple[str, str] | None]) -> str:
         """A new tree oid: `tree` with each path set to (mode, oid) or removed (None). Pure plumbing, no work tree."""
 

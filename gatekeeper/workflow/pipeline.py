@@ -1,0 +1,202 @@
+"""The life of one verification, written once (DESIGN section 1): it runs on any `Durable`, in memory or in the service.
+
+    intake -> fetch -> checkout -> plan -> re-run beside scans -> controls -> decide -> attest
+
+Every step may fail; the pipeline always ends with one `Outcome`. What was wrong with the change is a rejection, what
+could not be checked is undecided unless a control shows that the change is to blame; nothing is ever accepted because
+something is missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+from gatekeeper.domain.decision import Outcome
+from gatekeeper.domain.finding import Finding, finding, from_error, ordered, verdict_of_all
+from gatekeeper.domain.ports import Durable
+from gatekeeper.domain.submission import Submission
+from gatekeeper.domain.testrun import SuiteRun
+from gatekeeper.domain.ticket import Ticket
+from gatekeeper.domain.verdict import Mode, Verdict, worst
+from gatekeeper.errors import GatekeeperError, UsageError
+from gatekeeper.workflow.steps import attest, checkout, decide, intake, plan, rerun, scan
+from gatekeeper.workflow.tools import Tools
+
+
+def step_table(tools: Tools) -> dict[str, Callable[..., Any]]:
+    """The steps by name, bound to their tools, for a `Durable` to run."""
+    steps: dict[str, Callable[..., Any]] = {
+        "intake": intake.run,
+        "fetch": checkout.fetch,
+        "checkout": checkout.run,
+        "plan": plan.run,
+        "environment": rerun.environment,
+        "rerun": rerun.one,
+        "secrets": scan.secrets,
+        "code": scan.code,
+        "decide": decide.run,
+        "attest": attest.run,
+    }
+    return {name: partial(function, tools) for name, function in steps.items()}
+
+
+@dataclass
+class _Progress:
+    """What is known so far, so that an outcome can be given wherever the pipeline ends."""
+
+    submission: Submission
+    mode: Mode
+    ticket: Ticket | None = None
+    base: str | None = None
+    head: str | None = None
+    merge_tree: str | None = None
+    troubles: list[Finding] = field(default_factory=list)
+
+    def outcome(self, extra: Sequence[Finding] = ()) -> Outcome:
+        """An early end. It can never be an acceptance: with no reason at all it is undecided."""
+        found = ordered([*self.troubles, *extra])
+        verdict = verdict_of_all(found)
+        if verdict is Verdict.ACCEPTED:
+            found = ordered([*found, finding("GATE_CRASHED", "The verification ended early without saying why.")])
+            verdict = Verdict.UNDECIDED
+        return Outcome(
+            verdict=verdict,
+            mode=self.mode,
+            findings=found,
+            run_id=self.submission.run_id,
+            base=self.base,
+            head=self.head,
+            merge_tree=self.merge_tree,
+            ticket=self.ticket,
+        )
+
+
+def verify(durable: Durable, submission: Submission, *, mode: Mode, started: float) -> Outcome:
+    """Verify one submission. Raises `UsageError` alone (the caller asked for the impossible); all else is an outcome."""
+    progress = _Progress(submission, mode)
+    try:
+        return _verify(durable, progress, started)
+    except UsageError:
+        raise
+    except GatekeeperError as error:
+        return progress.outcome([from_error(error)])
+    except Exception as error:
+        return progress.outcome([crash(error)])
+
+
+def crash(error: BaseException) -> Finding:
+    """The finding for a fault of the gate itself."""
+    return finding("GATE_CRASHED", f"{type(error).__name__}: {error}")
+
+
+def _verify(durable: Durable, progress: _Progress, started: float) -> Outcome:
+    submission = progress.submission
+    durable.note("INTAKE")
+    sent: intake.Intake = durable.step("intake", submission)
+    progress.ticket = sent.ticket
+    durable.note("CHECKOUT")
+    fetched: checkout.Fetched = durable.step("fetch", submission)
+    progress.base, progress.head = fetched.mirror.base, fetched.mirror.head
+    found: checkout.Checkout = durable.step("checkout", fetched)
+    progress.merge_tree = found.change.merge_tree
+    durable.note("PLAN")
+    planned: plan.Planned = durable.step("plan", sent, found)
+    durable.note("RUNNING", {"tier": planned.plan.tier.value, "runs": len(planned.runs)})
+
+    runs, secrets, code = _gather(durable, progress, submission, found, planned)
+    durable.note("DECIDE")
+    decided: decide.Decided = durable.step(
+        "decide", submission, sent, found, planned, runs, secrets, code, tuple(progress.troubles)
+    )
+    outcome = Outcome(
+        verdict=decided.verdict,
+        mode=progress.mode,
+        findings=decided.findings,
+        run_id=submission.run_id,
+        base=found.change.base,
+        head=found.change.head,
+        merge_tree=found.change.merge_tree,
+        ticket=sent.ticket,
+        runs=tuple(runs),
+        needs=decided.needs,
+        waived=decided.decision.waived if decided.decision else (),
+        plan=planned.plan,
+        decision=decided.decision,
+    )
+    durable.note("ATTEST", {"verdict": outcome.verdict.value})
+    return _attest(durable, outcome, found, decided, submission, started)
+
+
+def _gather(
+    durable: Durable,
+    progress: _Progress,
+    submission: Submission,
+    found: checkout.Checkout,
+    planned: plan.Planned,
+) -> tuple[list[SuiteRun], scan.Scanned | None, scan.Scanned | None]:
+    """Runs beside scans, then the controls that the runs made necessary. A fault is a trouble, the rest goes on."""
+    where, secrets, code = None, None, None
+    runs: list[SuiteRun] = []
+
+    def taken(result: Any) -> Any:
+        if isinstance(result, GatekeeperError):
+            progress.troubles.append(from_error(result))
+            return None
+        if isinstance(result, BaseException):
+            progress.troubles.append(crash(result))
+            return None
+        return result
+
+    try:
+        where = durable.step("environment", submission, found)
+    except GatekeeperError as error:
+        progress.troubles.append(from_error(error))
+    calls: list[tuple[str, tuple[Any, ...]]] = []
+    if where is not None:
+        calls += [("rerun", (found, run, where, submission.run_id)) for run in planned.runs]
+    calls[1:1] = [("code", (found,)), ("secrets", (found,))]
+    for (name, _), result in zip(calls, durable.parallel(calls), strict=True):
+        value = taken(result)
+        if name == "secrets":
+            secrets = value
+        elif name == "code":
+            code = value
+        elif value is not None:
+            runs.append(value)
+    if where is not None:
+        needed = rerun.controls(planned, found, runs)
+        if needed:
+            durable.note("CONTROL", {"runs": len(needed)})
+            again = [("rerun", (found, run, where, submission.run_id)) for run in needed]
+            runs += [r for r in map(taken, durable.parallel(again)) if r is not None]
+    return runs, secrets, code
+
+
+def _attest(
+    durable: Durable,
+    outcome: Outcome,
+    found: checkout.Checkout,
+    decided: decide.Decided,
+    submission: Submission,
+    started: float,
+) -> Outcome:
+    """Sign. A verdict that cannot be signed or stored is worth nothing to an enforcer: an acceptance becomes undecided."""
+    try:
+        signed: attest.Attested | None = durable.step(
+            "attest", outcome, found, decided.approvals, submission.repository, started
+        )
+    except GatekeeperError as error:
+        trouble = from_error(error)
+    except Exception as error:
+        trouble = crash(error)
+    else:
+        return replace(outcome, attestation=signed.attestation) if signed else outcome
+    return replace(
+        outcome,
+        verdict=worst([outcome.verdict, Verdict.UNDECIDED]),
+        findings=ordered([*outcome.findings, trouble]),
+        needs=(),
+    )

@@ -1,0 +1,56 @@
+"""Checkout: fetch, merge head into the current tip inside the bare mirror, read the base's settings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gatekeeper.domain.change import Change
+from gatekeeper.domain.instruments import SETTINGS_FILE
+from gatekeeper.domain.ports import Mirror
+from gatekeeper.domain.settings import Settings
+from gatekeeper.domain.submission import Submission
+from gatekeeper.domain.tree import EXECUTABLE, REGULAR
+from gatekeeper.errors import CouldNotCheck, InputError
+from gatekeeper.formats.settings import parse_settings
+from gatekeeper.workflow.tools import Tools
+
+
+@dataclass(frozen=True)
+class Fetched:
+    """What was fetched, before anything of it was judged."""
+
+    mirror: Mirror
+
+
+@dataclass(frozen=True)
+class Checkout:
+    """What would land, and the settings of the branch it would land on."""
+
+    mirror: Mirror
+    change: Change
+    settings: Settings
+
+
+def fetch(tools: Tools, submission: Submission) -> Fetched:
+    """Bring the commits into the gate's own mirror."""
+    return Fetched(tools.git.fetch(submission.repository, submission.target_ref, submission.head))
+
+
+def run(tools: Tools, fetched: Fetched) -> Checkout:
+    """Describe the merge and read the settings from the target tip, never from head.
+
+    Raises `NotMergeable`, `InputError` (TREE_HOSTILE) and `CouldNotCheck` (SETTINGS_MALFORMED, blame environment).
+    """
+    change = tools.git.describe(fetched.mirror)
+    base = tools.git.tree(fetched.mirror, change.base_tree)
+    entry = base.entries.get(SETTINGS_FILE)
+    settings = Settings()
+    if entry is not None:
+        if entry.mode not in (REGULAR, EXECUTABLE):
+            raise CouldNotCheck("SETTINGS_MALFORMED", f"{SETTINGS_FILE} on the target branch is not a regular file.")
+        try:
+            settings = parse_settings(base.read(SETTINGS_FILE))
+        except InputError as error:
+            # It is the protected branch's file, so it is not this change's fault.
+            raise CouldNotCheck(error.code, error.message, next_action=error.next_action) from error
+    return Checkout(fetched.mirror, change, settings)

@@ -1,0 +1,202 @@
+"""Decide: all checks over the evidence, then the policy; the worse of the two is the verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from gatekeeper.checks import (
+    agent_risk,
+    config_weakening,
+    declared_scope,
+    implementation_gaming,
+    instruction_drift,
+    leaked_secrets,
+    rerun_match,
+    suite_integrity,
+    suite_results,
+    supply_chain,
+)
+from gatekeeper.domain.decision import Approval, Need, PolicyDecision
+from gatekeeper.domain.evidence import Evidence, ScanReport
+from gatekeeper.domain.finding import Finding, finding, from_error, ordered, verdict_of, verdict_of_all
+from gatekeeper.domain.submission import Submission
+from gatekeeper.domain.testrun import SuiteRun
+from gatekeeper.domain.verdict import Blame, Effect, Verdict, worst
+from gatekeeper.errors import GatekeeperError
+from gatekeeper.formats.policy_input import decide_input
+from gatekeeper.workflow.steps.checkout import Checkout
+from gatekeeper.workflow.steps.intake import Intake
+from gatekeeper.workflow.steps.plan import Planned
+from gatekeeper.workflow.steps.scan import Scanned
+from gatekeeper.workflow.tools import Tools
+
+CHECKS: tuple[tuple[str, Callable[[Evidence], tuple[Finding, ...]]], ...] = (
+    ("suite_results", suite_results.check),
+    ("rerun_match", rerun_match.check),
+    ("suite_integrity", suite_integrity.check),
+    ("declared_scope", declared_scope.check),
+    ("implementation_gaming", implementation_gaming.check),
+    ("config_weakening", config_weakening.check),
+    ("supply_chain", supply_chain.check),
+    ("leaked_secrets", leaked_secrets.check),
+    ("agent_risk", agent_risk.check),
+    ("instruction_drift", instruction_drift.check),
+)
+
+
+@dataclass(frozen=True)
+class Decided:
+    """The verdict with everything that led to it."""
+
+    verdict: Verdict
+    findings: tuple[Finding, ...]
+    needs: tuple[Need, ...]
+    decision: PolicyDecision | None
+    approvals: tuple[Approval, ...]
+
+
+def evidence_of(
+    tools: Tools,
+    intake: Intake,
+    checkout: Checkout,
+    planned: Planned,
+    runs: Sequence[SuiteRun],
+    secrets: Scanned | None,
+    code: Scanned | None,
+) -> Evidence:
+    """Gather the evidence. A scan that did not take place is an unverified report, never an empty clean one."""
+    missing = ScanReport("missing", "", ("all",), (), (), ("the scan did not take place",))
+    mirror, change = checkout.mirror, checkout.change
+    return Evidence(
+        ticket=intake.ticket,
+        claim=intake.claim,
+        settings=checkout.settings,
+        suites=planned.suites,
+        change=change,
+        base=tools.git.tree(mirror, change.base_tree),
+        merged=tools.git.tree(mirror, change.merge_tree),
+        runs=tuple(runs),
+        secrets=secrets.after if secrets else missing,
+        code=code.after if code else missing,
+        secrets_before=secrets.before if secrets else None,
+        code_before=code.before if code else None,
+    )
+
+
+def findings_of(evidence: Evidence) -> tuple[Finding, ...]:
+    """All checks. One that crashes makes the verdict undecided; the others still speak."""
+    found: list[Finding] = []
+    for name, check in CHECKS:
+        try:
+            found += check(evidence)
+        except GatekeeperError as error:
+            found.append(from_error(error))
+        except Exception as error:
+            found.append(finding("GATE_CRASHED", f"The check {name} failed: {type(error).__name__}: {error}", key=name))
+    return tuple(found)
+
+
+def run(
+    tools: Tools,
+    submission: Submission,
+    intake: Intake,
+    checkout: Checkout,
+    planned: Planned,
+    runs: Sequence[SuiteRun],
+    secrets: Scanned | None,
+    code: Scanned | None,
+    troubles: Sequence[Finding],
+) -> Decided:
+    """Judge. `troubles` are findings of earlier steps (a scan that failed, an environment that could not be made)."""
+    evidence = evidence_of(tools, intake, checkout, planned, runs, secrets, code)
+    found = [*intake.findings, *troubles, *findings_of(evidence)]
+    approvals, complaints = _approvals(tools, submission, intake, checkout)
+    found = [*_answered(found, approvals, planned), *complaints]
+    decision: PolicyDecision | None = None
+    try:
+        decision = tools.policy.decide(
+            decide_input(
+                ticket=intake.ticket,
+                claim=intake.claim,
+                settings=checkout.settings,
+                change=checkout.change,
+                plan=planned.plan,
+                findings=ordered(found),
+                runs=evidence.runs,
+                secrets=evidence.secrets,
+                code=evidence.code,
+                approvals=approvals,
+                now=tools.clock.now(),
+                mode=tools.mode.value,
+            )
+        )
+    except GatekeeperError as error:
+        found.append(from_error(error))
+    needs: tuple[Need, ...] = ()
+    if decision is not None:
+        found += _policy_findings(decision, found)
+        needs = tuple(Need(q.code, q.role or "reviewer", q.count or 1) for q in decision.questions)
+    verdict = worst([verdict_of_all(found), decision.verdict if decision is not None else Verdict.UNDECIDED])
+    asked = [f for f in ordered(found) if f.effect is Effect.ASKS and f.code not in {n.cause for n in needs}]
+    needs += tuple(Need(f.code, "reviewer", 1) for f in asked)
+    return Decided(verdict, ordered(found), needs if verdict is Verdict.NEEDS_HUMAN else (), decision, approvals)
+
+
+def _approvals(
+    tools: Tools, submission: Submission, intake: Intake, checkout: Checkout
+) -> tuple[tuple[Approval, ...], tuple[Finding, ...]]:
+    change = checkout.change
+    people = {c.author.email for c in change.commits} | {c.committer.email for c in change.commits}
+    people |= {p.email for c in change.commits for p in c.co_authors()}
+    return tools.approvals(
+        submission.approvals,
+        ticket_digest=intake.ticket.digest,
+        diff_digest=change.diff_digest(),
+        repository=change.repository,
+        target_ref=change.target_ref,
+        people=sorted(people),
+        now=tools.clock.now(),
+    )
+
+
+def _answered(found: Sequence[Finding], approvals: Sequence[Approval], planned: Planned) -> list[Finding]:
+    """Questions that enough reviewers have answered by approving this very diff become advice; nothing else changes."""
+    people = sorted({a.reviewer for a in approvals})
+    if not people or len(people) < max(1, planned.plan.approvals):
+        return list(found)
+    note = f"Approved by {', '.join(people)}."
+    return [
+        replace(f, effect=Effect.ADVISES, evidence=f"{f.evidence}\n{note}".strip())
+        if verdict_of(f) is Verdict.NEEDS_HUMAN
+        else f
+        for f in found
+    ]
+
+
+def _policy_findings(decision: PolicyDecision, found: Sequence[Finding]) -> list[Finding]:
+    """What the policy says beyond the findings it was shown, so that every verdict has its reason in the list."""
+    said = {f.code for f in found}
+    added = []
+    for message in decision.violations:
+        if message.code not in said:
+            code = message.code if message.code in _known() else "POLICY_VIOLATION"
+            added.append(finding(code, message.message, key=f"{message.rule}:{message.code}"))
+    for message in decision.questions:
+        if message.code not in said:
+            code = message.code if message.code in _known() else "REVIEW_REQUIRED"
+            added.append(finding(code, message.message, key=f"{message.rule}:{message.code}", effect=Effect.ASKS))
+    for message in decision.warnings:
+        if message.code not in said and message.code in _known():
+            added.append(
+                finding(message.code, message.message, key=message.rule, effect=Effect.ADVISES, blame=Blame.NONE)
+            )
+    if verdict_of_all([*found, *added]).rank > decision.verdict.rank and not added:
+        added.append(finding("POLICY_VIOLATION", f"The policy {decision.bundle.name} says {decision.verdict.value}."))
+    return added
+
+
+def _known() -> frozenset[str]:
+    from gatekeeper.errors import reasons
+
+    return frozenset(reasons())

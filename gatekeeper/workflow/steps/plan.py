@@ -1,0 +1,108 @@
+"""Plan: the tier, the suites, and which runs are needed on which tree."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gatekeeper.domain.decision import Plan
+from gatekeeper.domain.instruments import InstrumentKind, Instruments
+from gatekeeper.domain.testrun import RunRole
+from gatekeeper.domain.ticket import Suite, SuiteKind, Ticket
+from gatekeeper.domain.tree import GITLINK
+from gatekeeper.errors import InputError
+from gatekeeper.formats.policy_input import plan_input
+from gatekeeper.workflow.steps.checkout import Checkout
+from gatekeeper.workflow.steps.intake import Intake
+from gatekeeper.workflow.tools import Tools
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedRun:
+    """One run: a role, the tree it is made on, a suite."""
+
+    id: str
+    role: RunRole
+    suite: Suite
+    tree_oid: str
+
+
+@dataclass(frozen=True)
+class Planned:
+    """What will be run and what the policy demands."""
+
+    plan: Plan
+    suites: tuple[Suite, ...]
+    runs: tuple[PlannedRun, ...]
+    bent: tuple[str, ...]
+    """Changed paths that bend runs (tests, settings, scripts)."""
+
+
+def suites_of(ticket: Ticket, settings_suites: tuple[Suite, ...]) -> tuple[Suite, ...]:
+    """The base's suites, all of them, then the ticket's own command.
+
+    A ticket names suites to ask for them; it can take none away. Raises `InputError` (TICKET_UNKNOWN_SUITE, NO_SUITE).
+    """
+    known = {s.name for s in settings_suites}
+    for name in ticket.suites:
+        if name not in known:
+            raise InputError(
+                "TICKET_UNKNOWN_SUITE",
+                f"The ticket asks for the suite {name!r}; the target branch has {sorted(known) or 'no settings file'}.",
+            )
+    suites = list(settings_suites)
+    if ticket.verify:
+        name = "verify"
+        while name in known:
+            name += "-ticket"
+        suites.append(Suite(name=name, kind=SuiteKind.TEST, runner="command", command="\n".join(ticket.verify)))
+    if not suites:
+        raise InputError("NO_SUITE", "Nothing says which command proves this change: no suite, no verify command.")
+    return tuple(suites)
+
+
+def run(tools: Tools, intake: Intake, checkout: Checkout) -> Planned:
+    """Ask the policy for the tier and lay out the runs.
+
+    Without a changed test or instrument the run on the merge result decides alone. Otherwise the base's instruments
+    decide on head's code, and the target tip shows what was there before.
+    """
+    change, mirror = checkout.change, checkout.mirror
+    base, merged = tools.git.tree(mirror, change.base_tree), tools.git.tree(mirror, change.merge_tree)
+    suites = suites_of(intake.ticket, checkout.settings.suites)
+    plan = tools.policy.plan(
+        plan_input(
+            ticket=intake.ticket,
+            claim=intake.claim,
+            settings=checkout.settings,
+            change=change,
+            base=base,
+            merged=merged,
+            now=tools.clock.now(),
+            mode=tools.mode.value,
+        )
+    )
+    instruments = Instruments(checkout.settings, suites, base)
+    kinds = {p.path: instruments.kind(p.path) for p in change.paths}
+    bent = tuple(path for path, kind in kinds.items() if kind is not None and kind.bends_runs)
+    trees = [(RunRole.MERGED, change.merge_tree)]
+    if bent:
+        restored: dict[str, tuple[str, str] | None] = {}
+        carried: dict[str, tuple[str, str] | None] = {}
+        for path in change.paths:
+            kind = kinds[path.path]
+            if kind is None or not kind.bends_runs:
+                continue
+            restored[path.path] = (path.old.mode, path.old.oid) if path.old else None
+            if kind in (InstrumentKind.TEST, InstrumentKind.TEST_SUPPORT) and path.new and path.new.mode != GITLINK:
+                carried[path.path] = (path.new.mode, path.new.oid)
+        trees.append((RunRole.BASE_INSTRUMENTS, tools.git.compose(mirror, change.merge_tree, restored)))
+        trees.append((RunRole.BASE, change.base_tree))
+        if any(kinds[p] is InstrumentKind.TEST for p in carried):
+            trees.append((RunRole.NEW_TESTS_ON_BASE, tools.git.compose(mirror, change.base_tree, carried)))
+    runs = tuple(
+        PlannedRun(f"{role.value}-{index}", role, suite, oid)
+        for role, oid in trees
+        for index, suite in enumerate(suites)
+        if role in (RunRole.MERGED, RunRole.BASE) or suite.kind is SuiteKind.TEST
+    )
+    return Planned(plan, suites, runs, bent)

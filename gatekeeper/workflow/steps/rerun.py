@@ -1,0 +1,57 @@
+"""Re-run: one suite on one tree in its own sandbox, and the controls that tell whose fault a failure is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from gatekeeper.domain.ports import Limits, RunRequest, TestEnvironment
+from gatekeeper.domain.submission import Submission
+from gatekeeper.domain.testrun import RunRole, SuiteRun, Termination
+from gatekeeper.workflow.steps.checkout import Checkout
+from gatekeeper.workflow.steps.plan import Planned, PlannedRun
+from gatekeeper.workflow.tools import Tools
+
+
+def environment(tools: Tools, submission: Submission, checkout: Checkout) -> TestEnvironment:
+    """Prepare the environment from the base's locks. Raises `CouldNotCheck` (blame environment)."""
+    base = tools.git.tree(checkout.mirror, checkout.change.base_tree)
+    return tools.environments.prepare(base, checkout.settings.environment, submission.environment)
+
+
+def limits_of(run: PlannedRun, limits: Limits) -> Limits:
+    """The operator's limits, with the suite's own time-out where it is lower."""
+    wall = run.suite.timeout_s
+    return limits if wall is None else replace(limits, wall_s=min(wall, limits.wall_s))
+
+
+def one(tools: Tools, checkout: Checkout, run: PlannedRun, where: TestEnvironment, run_id: str) -> SuiteRun:
+    """Export the tree and run the suite on it."""
+    tree = tools.git.export(checkout.mirror, run.tree_oid)
+    return tools.sandbox.run(
+        RunRequest(
+            id=f"{run_id}-{run.id}",
+            role=run.role,
+            suite=run.suite,
+            tree_oid=run.tree_oid,
+            tree=tree,
+            environment=where,
+            limits=limits_of(run, tools.limits),
+        )
+    )
+
+
+def controls(planned: Planned, checkout: Checkout, runs: Sequence[SuiteRun]) -> tuple[PlannedRun, ...]:
+    """Runs on the target tip that are still needed: for every suite that did not simply pass on the merge result."""
+    seen = {(r.role, r.suite) for r in runs}
+    needed = []
+    for index, suite in enumerate(planned.suites):
+        bad = any(
+            r.suite == suite.name
+            and r.role is RunRole.MERGED
+            and (r.termination is not Termination.EXITED or r.exit_code != 0 or not r.cases)
+            for r in runs
+        )
+        if bad and (RunRole.BASE, suite.name) not in seen:
+            needed.append(PlannedRun(f"{RunRole.BASE.value}-{index}", RunRole.BASE, suite, checkout.change.base_tree))
+    return tuple(needed)

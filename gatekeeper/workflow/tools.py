@@ -1,0 +1,61 @@
+"""The ports that the steps use, gathered in one place. `wiring` fills it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from gatekeeper.domain.decision import Approval
+from gatekeeper.domain.finding import Finding
+from gatekeeper.domain.ports import (
+    AttestationStore,
+    Clock,
+    EnvironmentBuilder,
+    GitRepositories,
+    Limits,
+    PolicyEngine,
+    Sandbox,
+    Scanner,
+    Signer,
+)
+from gatekeeper.domain.verdict import Mode
+
+
+class ApprovalVerifier(Protocol):
+    """Believes approvals: checks signature, signer and binding of each statement against the operator's trust file."""
+
+    def __call__(
+        self,
+        bundles: Sequence[bytes],
+        *,
+        ticket_digest: str,
+        diff_digest: str,
+        repository: str,
+        target_ref: str,
+        people: Sequence[str],
+        now: float,
+    ) -> tuple[tuple[Approval, ...], tuple[Finding, ...]]:
+        """(approvals that hold, findings about those that do not)."""
+
+
+@dataclass(frozen=True)
+class Tools:
+    """Everything the pipeline needs of the world."""
+
+    git: GitRepositories
+    environments: EnvironmentBuilder
+    sandbox: Sandbox
+    secrets: Scanner
+    code: Scanner
+    policy: PolicyEngine
+    signer: Signer
+    store: AttestationStore
+    clock: Clock
+    new_id: Callable[[], str]
+    approvals: ApprovalVerifier
+    mode: Mode = Mode.LOCAL
+    limits: Limits = field(default_factory=Limits)
+    gate_version: str = ""
+    publish: bool = False
+    """True: signed statements are stored with the repository (git notes), where enforcers look."""
