@@ -1,1 +1,164 @@
-"""wiring."""
+"""The only module that names concrete adapters, each inside its own factory function so that imports stay lazy."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gatekeeper import __version__
+from gatekeeper.config import Paths, paths
+from gatekeeper.domain.decision import Approval, Outcome
+from gatekeeper.domain.finding import Finding, finding, from_error, ordered
+from gatekeeper.domain.submission import Submission
+from gatekeeper.domain.verdict import Mode, Verdict, worst
+from gatekeeper.errors import GatekeeperError, UsageError
+
+if TYPE_CHECKING:
+    from gatekeeper.workflow.tools import Tools
+
+
+class SystemClock:
+    """The machine's clocks. Implements `domain.ports.Clock`."""
+
+    def now(self) -> float:
+        """Seconds since the epoch, UTC."""
+        return time.time()
+
+    def monotonic(self) -> float:
+        """Seconds of a clock that never goes back."""
+        return time.monotonic()
+
+
+def new_id() -> str:
+    """A fresh id: 128 random bits in hex."""
+    return os.urandom(16).hex()
+
+
+# --- the one-shot check -------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def check_tools(where: Paths, *, trust: bytes | None, publish: bool) -> Iterator[Tools]:
+    """Tools of `gatekeeper check`: mode local, local key, everything in this process.
+
+    What takes long to load (secret rules, policy worker) starts loading at once, beside the git work.
+    """
+    from gatekeeper.workflow.tools import Tools
+
+    with ExitStack() as stack:
+        policy = policy_engine()
+        stack.callback(policy.close)
+        policy.warm()
+        secrets = secret_scanner(where)
+        secrets.start()
+        yield Tools(
+            git=git_repositories(where),
+            environments=environment_builder(where),
+            sandbox=sandbox(where),
+            secrets=secrets,
+            code=code_scanner(where),
+            policy=policy,
+            signer=local_signer(where),
+            store=attestation_store(),
+            clock=SystemClock(),
+            new_id=new_id,
+            approvals=approval_verifier(trust),
+            mode=Mode.LOCAL,
+            gate_version=__version__,
+            publish=publish,
+        )
+
+
+def check(
+    submission: Submission,
+    *,
+    trust: bytes | None,
+    publish: bool,
+    listener: Callable[[str, Mapping[str, Any]], None],
+    started: float,
+    begun: float,
+) -> Outcome:
+    """Judge one submission in this process.
+
+    `started` is the time of day when the request came, `begun` the same moment on `time.perf_counter`. Raises
+    `UsageError` alone: whatever else goes wrong, setting up included, is an undecided outcome.
+    """
+    from gatekeeper.adapters.memory_durable import MemoryDurable
+    from gatekeeper.workflow.pipeline import crash, step_table, verify
+
+    submission = replace(submission, run_id=new_id())
+    timings: dict[str, float] = {}
+    try:
+        with check_tools(paths(), trust=trust, publish=publish) as tools:
+            submission = replace(submission, approvals=(*submission.approvals, *_stored_approvals(tools, submission)))
+            durable = MemoryDurable(step_table(tools), listener)
+            timings = durable.timings_ms
+            timings["start"] = round((time.perf_counter() - begun) * 1000, 1)
+            outcome = verify(durable, submission, mode=Mode.LOCAL, started=started)
+    except UsageError:
+        raise
+    except GatekeeperError as error:
+        outcome = _undecided(submission, from_error(error))
+    except Exception as error:
+        outcome = _undecided(submission, crash(error))
+    return replace(outcome, timings_ms={**timings, "total": round((time.perf_counter() - begun) * 1000, 1)})
+
+
+def _undecided(submission: Submission, reason: Finding) -> Outcome:
+    found = [reason]
+    if reason.category != "could_not_check":
+        found.append(finding("GATE_CRASHED", "The gate could not be set up."))
+    return Outcome(
+        verdict=Verdict.UNDECIDED,
+        mode=Mode.LOCAL,
+        findings=ordered(found),
+        run_id=submission.run_id,
+        head=submission.head,
+    )
+
+
+def _stored_approvals(tools: Tools, submission: Submission) -> tuple[bytes, ...]:
+    """Whatever is stored for the head commit in the repository; only what verifies counts."""
+    try:
+        return tuple(b.encode() for b in tools.store.get(submission.repository, submission.head))
+    except GatekeeperError:
+        return ()
+
+
+def write_attestation(outcome: Outcome, path: Path) -> Outcome:
+    """Write the signed statements, one bundle a line. A verdict that cannot be handed over is undecided."""
+    if not outcome.attestation:
+        return outcome
+    try:
+        path.write_text("".join(b + "\n" for b in outcome.attestation["bundles"]), encoding="utf-8")
+    except OSError as error:
+        trouble = finding("STORE_FAILED", f"The statements cannot be written to {str(path)!r}: {error.strerror}.")
+        return replace(
+            outcome,
+            verdict=worst([outcome.verdict, Verdict.UNDECIDED]),
+            findings=ordered([*outcome.findings, trouble]),
+            attestation=None,
+        )
+    return replace(outcome, attestation={**outcome.attestation, "file": str(path)})
+
+
+def approval_verifier(trust: bytes | None) -> Callable[..., tuple[tuple[Approval, ...], tuple[Finding, ...]]]:
+    """Verifies approvals against the operator's trust file; without one no approval counts."""
+
+    def verifier(bundles: Sequence[bytes], **binding: Any) -> tuple[tuple[Approval, ...], tuple[Finding, ...]]:
+        if trust is None or not bundles:
+            return (), ()
+        from gatekeeper.adapters.local_key_signer import verify_approvals
+        from gatekeeper.formats.trust import parse_trust
+
+        return verify_approvals(bundles, parse_trust(trust), **binding)
+
+    return verifier
+
+
+# --- single adapters ----------------------------------------------------------------------------------------------

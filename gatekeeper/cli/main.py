@@ -1,8 +1,78 @@
-"""Entry point."""
+"""Entry point: one Typer application, one module a command group, errors turned into exit statuses in one place."""
 
 from __future__ import annotations
 
+import os
+import sys
+
+import typer
+
+from gatekeeper import __version__
+from gatekeeper.errors import CouldNotCheck, GatekeeperError
+
+EXIT_REFUSED, EXIT_USAGE, EXIT_COULD_NOT_CHECK = 1, 2, 3
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"gatekeeper {__version__}")
+        raise typer.Exit
+
+
+def build() -> typer.Typer:
+    """The application with all commands registered. Heavy imports wait inside the commands."""
+    app = typer.Typer(
+        name="gatekeeper",
+        help="A verification gate for changes written by coding agents (not OPA Gatekeeper).\n\n"
+        "Exit status: 0 accepted or proven, 1 rejected or refused, 2 usage, 3 undecided, 4 a person must decide.",
+        no_args_is_help=True,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        add_completion=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+
+    @app.callback()
+    def options(
+        version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version."),
+    ) -> None:
+        """Options of the program itself."""
+
+    from gatekeeper.cli import check, hook, init, key, review, verify
+
+    for module in (check, verify, review, hook, key, init):
+        module.register(app)
+    return app
+
 
 def main() -> int:
-    """Placeholder while the skeleton stands alone."""
-    return 2
+    """Run the command line; returns the exit status. A typed error is told in words, a crash never passes."""
+    try:
+        code = build()(standalone_mode=False)
+    except GatekeeperError as error:
+        print(f"gatekeeper: {error.message} [{error.code}]\n  {error.next_action}", file=sys.stderr)
+        return EXIT_COULD_NOT_CHECK if isinstance(error, CouldNotCheck) else EXIT_USAGE
+    except typer.Exit as done:
+        return done.exit_code
+    except (KeyboardInterrupt, typer.Abort):
+        print("gatekeeper: interrupted; nothing was decided.", file=sys.stderr)
+        return EXIT_COULD_NOT_CHECK
+    except Exception as error:
+        return _told(error)
+    return code if isinstance(code, int) else 0
+
+
+def _told(error: Exception) -> int:
+    """Words and status for what is not one of our own errors: usage problems of the parser, or a crash."""
+    show = getattr(error, "show", None)
+    if callable(show) and hasattr(error, "exit_code"):
+        show(file=sys.stderr)
+        return int(error.exit_code)
+    if os.environ.get("GATEKEEPER_DEBUG"):
+        raise error
+    print(
+        f"gatekeeper: internal fault, nothing was decided: {type(error).__name__}: {error} [GATE_CRASHED]\n"
+        "  Run again with GATEKEEPER_DEBUG=1 for the details, and report them to the gate's operator.",
+        file=sys.stderr,
+    )
+    return EXIT_COULD_NOT_CHECK

@@ -1,0 +1,134 @@
+"""`gatekeeper check`: one submission judged in this process, no server, mode local."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gatekeeper.config import MAX_INPUT_BYTES
+from gatekeeper.errors import GatekeeperError, UsageError
+
+
+class Format(StrEnum):
+    """Output for people or for programs."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+def read_input(path: Path, what: str, limit: int = MAX_INPUT_BYTES) -> bytes:
+    """A file that the caller names, size-capped. Raises `UsageError` for one that cannot be read."""
+    try:
+        with path.open("rb") as handle:
+            data = handle.read(limit + 1)
+    except OSError as error:
+        raise UsageError("USAGE", f"The {what} {str(path)!r} cannot be read: {error.strerror}.") from error
+    if len(data) > limit:
+        raise UsageError("INPUT_TOO_LARGE", f"The {what} {str(path)!r} is larger than {limit} bytes.")
+    return data
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+
+    @app.command()
+    def check(
+        repo: Annotated[str, typer.Option(help="The git repository: a path, bare or not.")],
+        head: Annotated[str, typer.Option(help="The commit to judge.")],
+        ticket: Annotated[Path, typer.Option(help="The ticket (JSON): scope, what to run, permits.")],
+        target: Annotated[str, typer.Option(help="The branch it should land on.")] = "main",
+        claim: Annotated[Path | None, typer.Option(help="What the agent says it ran and saw (JSON).")] = None,
+        environment: Annotated[
+            str, typer.Option(help="auto (from the base's locks), host (the gate's own Python and pytest), or a path.")
+        ] = "auto",
+        output: Annotated[Format, typer.Option("--format", help="text for people, json for programs.")] = Format.TEXT,
+        approval: Annotated[
+            list[Path] | None, typer.Option(help="A signed approval from `gatekeeper review`; may be repeated.")
+        ] = None,
+        trust: Annotated[
+            Path | None,
+            typer.Option(help="The operator's trust file; it names the reviewers that approvals count from."),
+        ] = None,
+        attestation: Annotated[
+            Path | None, typer.Option(help="Write the signed statements to this file, one bundle a line.")
+        ] = None,
+        publish: Annotated[
+            bool,
+            typer.Option("--publish", help="Store the signed statements in the repository's refs/notes/attestations."),
+        ] = False,
+        quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress on standard error.")] = False,
+    ) -> int:
+        """Judge one change: merge it, run the tests again in a sandbox, compare, scan, decide, sign.
+
+        Exit status: 0 accepted, 1 rejected, 2 usage, 3 undecided (could not be checked), 4 a person must decide.
+        """
+        from gatekeeper.cli.progress import progress
+        from gatekeeper.domain.submission import Submission
+
+        started, begun = time.time(), time.perf_counter()
+        as_json = output is Format.JSON
+        try:
+            submission = Submission(
+                repository=os.path.abspath(repo) if os.path.exists(repo) else repo,
+                target_ref=target,
+                head=head,
+                ticket=read_input(ticket, "ticket"),
+                claim=read_input(claim, "claim") if claim else None,
+                environment=environment,
+                approvals=tuple(read_input(p, "approval") for p in approval or ()),
+            )
+            trust_bytes = read_input(trust, "trust file") if trust else None
+            with progress(enabled=not quiet) as listener:
+                return _check(submission, trust_bytes, attestation, publish, as_json, listener, started, begun)
+        except UsageError as error:
+            return _usage(error, as_json)
+
+
+def _check(
+    submission: object,
+    trust: bytes | None,
+    attestation: Path | None,
+    publish: bool,
+    as_json: bool,
+    listener: object,
+    started: float,
+    begun: float,
+) -> int:
+    from gatekeeper import wiring
+    from gatekeeper.domain.verdict import EXIT_STATUS
+
+    outcome = wiring.check(submission, trust=trust, publish=publish, listener=listener, started=started, begun=begun)  # type: ignore[arg-type]
+    if attestation is not None:
+        outcome = wiring.write_attestation(outcome, attestation)
+    close = getattr(listener, "close", None)
+    if close:
+        close()
+    if as_json:
+        from gatekeeper.formats.report_json import document, dumps
+
+        text = dumps(document(outcome))
+    else:
+        from gatekeeper.cli.report_text import report
+
+        text = report(outcome, color=sys.stdout.isatty() and "NO_COLOR" not in os.environ)
+    sys.stdout.write(text + "\n")
+    # A full disk or a closed pipe must not leave a status that says accepted over half a report.
+    sys.stdout.flush()
+    return EXIT_STATUS[outcome.verdict]
+
+
+def _usage(error: GatekeeperError, as_json: bool) -> int:
+    if as_json:
+        from gatekeeper.formats.report_json import SCHEMA, dumps
+
+        row = {"code": error.code, "message": error.message, "next_action": error.next_action}
+        sys.stdout.write(dumps({"schema": SCHEMA, "error": row}) + "\n")
+    else:
+        print(f"gatekeeper check: {error.message} [{error.code}]\n  {error.next_action}", file=sys.stderr)
+    return 2
