@@ -1,0 +1,35 @@
+# Everything a newcomer needs; `make help` lists it. Each target sets up what it needs first.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+VENV := .venv
+PY := $(VENV)/bin/python
+LIB ?= cachetools
+
+.PHONY: help setup setup-dev demo test lint bench clean
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
+
+setup: ## make .venv from the hash-locked requirements; .venv/bin/gatekeeper is then there
+	@bash deploy/setup.sh runtime
+
+setup-dev:
+	@bash deploy/setup.sh dev
+
+demo: setup ## judge real changes to a real library, end to end (LIB=name takes another)
+	@$(PY) -I deploy/demo/demo.py --lib "$(LIB)"
+
+lint: setup-dev ## formatting, lint, types, layers
+	@$(VENV)/bin/ruff format --check gatekeeper tests deploy
+	@$(VENV)/bin/ruff check gatekeeper tests deploy
+	@$(VENV)/bin/mypy
+	@$(VENV)/bin/lint-imports
+
+test: lint ## set up and pass the whole suite
+	@$(PY) -m pytest -q
+
+bench: setup-dev ## gate time over bare pytest time, side by side, and where the time goes
+	@$(PY) tests/bench/bench_check.py
+
+clean: ## remove what the targets made in this folder
+	rm -rf $(VENV) .mypy_cache .ruff_cache .hypothesis .import_linter_cache build *.egg-info
