@@ -14,6 +14,7 @@ from gatekeeper import __version__
 from gatekeeper.config import Paths, paths
 from gatekeeper.domain.decision import Approval, Outcome
 from gatekeeper.domain.finding import Finding, finding, from_error, ordered
+from gatekeeper.domain.ports import Limits
 from gatekeeper.domain.submission import Submission
 from gatekeeper.domain.verdict import Mode, Verdict, worst
 from gatekeeper.errors import GatekeeperError, UsageError
@@ -43,7 +44,7 @@ def new_id() -> str:
 
 
 @contextmanager
-def check_tools(where: Paths, *, trust: bytes | None, publish: bool) -> Iterator[Tools]:
+def check_tools(where: Paths, *, trust: bytes | None, publish: bool, timeout_s: float) -> Iterator[Tools]:
     """Tools of `gatekeeper check`: mode local, local key, everything in this process.
 
     What takes long to load (secret rules, policy worker) starts loading at once, beside the git work.
@@ -69,6 +70,7 @@ def check_tools(where: Paths, *, trust: bytes | None, publish: bool) -> Iterator
             new_id=new_id,
             approvals=approval_verifier(trust),
             mode=Mode.LOCAL,
+            limits=Limits(wall_s=timeout_s),
             gate_version=__version__,
             publish=publish,
         )
@@ -79,6 +81,7 @@ def check(
     *,
     trust: bytes | None,
     publish: bool,
+    timeout_s: float,
     listener: Callable[[str, Mapping[str, Any]], None],
     started: float,
     begun: float,
@@ -94,7 +97,7 @@ def check(
     submission = replace(submission, run_id=new_id())
     timings: dict[str, float] = {}
     try:
-        with check_tools(paths(), trust=trust, publish=publish) as tools:
+        with check_tools(paths(), trust=trust, publish=publish, timeout_s=timeout_s) as tools:
             submission = replace(submission, approvals=(*submission.approvals, *_stored_approvals(tools, submission)))
             durable = MemoryDurable(step_table(tools), listener)
             timings = durable.timings_ms

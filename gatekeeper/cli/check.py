@@ -7,12 +7,16 @@ import sys
 import time
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from gatekeeper.config import MAX_INPUT_BYTES
 from gatekeeper.errors import GatekeeperError, UsageError
+
+if TYPE_CHECKING:
+    from gatekeeper.cli.progress import Listener
+    from gatekeeper.domain.submission import Submission
 
 
 class Format(StrEnum):
@@ -62,6 +66,7 @@ def register(app: typer.Typer) -> None:
             bool,
             typer.Option("--publish", help="Store the signed statements in the repository's refs/notes/attestations."),
         ] = False,
+        timeout: Annotated[float, typer.Option(min=1, help="Seconds that one run of a suite may take.")] = 600.0,
         quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress on standard error.")] = False,
     ) -> int:
         """Judge one change: merge it, run the tests again in a sandbox, compare, scan, decide, sign.
@@ -85,30 +90,31 @@ def register(app: typer.Typer) -> None:
             )
             trust_bytes = read_input(trust, "trust file") if trust else None
             with progress(enabled=not quiet) as listener:
-                return _check(submission, trust_bytes, attestation, publish, as_json, listener, started, begun)
+                return _check(submission, trust_bytes, attestation, publish, timeout, as_json, listener, started, begun)
         except UsageError as error:
             return _usage(error, as_json)
 
 
 def _check(
-    submission: object,
+    submission: Submission,
     trust: bytes | None,
     attestation: Path | None,
     publish: bool,
+    timeout: float,
     as_json: bool,
-    listener: object,
+    listener: Listener,
     started: float,
     begun: float,
 ) -> int:
     from gatekeeper import wiring
     from gatekeeper.domain.verdict import EXIT_STATUS
 
-    outcome = wiring.check(submission, trust=trust, publish=publish, listener=listener, started=started, begun=begun)  # type: ignore[arg-type]
+    outcome = wiring.check(
+        submission, trust=trust, publish=publish, timeout_s=timeout, listener=listener, started=started, begun=begun
+    )
     if attestation is not None:
         outcome = wiring.write_attestation(outcome, attestation)
-    close = getattr(listener, "close", None)
-    if close:
-        close()
+    listener("DONE", {})
     if as_json:
         from gatekeeper.formats.report_json import document, dumps
 

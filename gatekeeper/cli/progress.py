@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+Listener = Callable[[str, Mapping[str, Any]], None]
+
 _WORDS = {
     "INTAKE": "reading ticket and claim",
     "CHECKOUT": "merging head into the target",
@@ -20,13 +22,18 @@ _WORDS = {
 
 
 @contextmanager
-def progress(*, enabled: bool) -> Iterator[Callable[[str, Mapping[str, Any]], None]]:
+def progress(*, enabled: bool) -> Iterator[Listener]:
     """A listener for `Durable.note`. On a terminal the line is wiped at the end, so that the report stands alone."""
     live = sys.stderr.isatty()
     begun = time.monotonic()
 
     def listener(state: str, detail: Mapping[str, Any]) -> None:
         if not enabled:
+            return
+        if state == "DONE":
+            if live:
+                sys.stderr.write("\r\x1b[2K")
+                sys.stderr.flush()
             return
         words = _WORDS.get(state, state.lower())
         extra = ", ".join(f"{k} {v}" for k, v in detail.items())

@@ -80,7 +80,17 @@ class FakeGit:
         commit = Commit(mirror.head, "t-head", (mirror.base,), who, who, "Fix add")
         history = tuple(HistoryBlob(r.new.oid, r.path, mirror.head, r.new.mode, r.new.size or 0) for r in rows if r.new)
         return Change(
-            "repo", mirror.target_ref, mirror.base, "t-base", mirror.base, mirror.head, "t-head", "t-head", rows, (commit,), history
+            "repo",
+            mirror.target_ref,
+            mirror.base,
+            "t-base",
+            mirror.base,
+            mirror.head,
+            "t-head",
+            "t-head",
+            rows,
+            (commit,),
+            history,
         )
 
     def tree(self, mirror: Mirror, tree: str) -> MemoryTree:

@@ -62,7 +62,10 @@ def test_advice_is_never_primary():
 
 
 def test_fingerprints_survive_a_moved_line_and_tell_files_apart():
-    assert finding("TESTS_FAILED", "x", path="a", line=1).fingerprint == finding("TESTS_FAILED", "x", path="a", line=9).fingerprint
+    assert (
+        finding("TESTS_FAILED", "x", path="a", line=1).fingerprint
+        == finding("TESTS_FAILED", "x", path="a", line=9).fingerprint
+    )
     assert finding("TESTS_FAILED", "x", path="a").fingerprint != finding("TESTS_FAILED", "x", path="b").fingerprint
 
 
@@ -88,7 +91,12 @@ def test_every_reason_code_is_complete():
 def test_errors_pickle_whole():
     error = CouldNotCheck("SANDBOX_FAILED", "no", blame="environment", tool="bwrap")
     copy = pickle.loads(pickle.dumps(error))
-    assert (copy.code, copy.message, copy.blame, copy.details) == ("SANDBOX_FAILED", "no", "environment", {"tool": "bwrap"})
+    assert (copy.code, copy.message, copy.blame, copy.details) == (
+        "SANDBOX_FAILED",
+        "no",
+        "environment",
+        {"tool": "bwrap"},
+    )
     plain = pickle.loads(pickle.dumps(InputError("TICKET_MALFORMED", "bad")))
     assert isinstance(plain, InputError) and plain.next_action
 

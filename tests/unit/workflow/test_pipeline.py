@@ -55,7 +55,9 @@ def fault(world: World, port: str, method: str, error: Exception) -> None:
         ("policy", "plan"), ("policy", "decide"), ("signer", "sign"),
     ],
 )  # fmt: skip
-@pytest.mark.parametrize("error", [CouldNotCheck("SANDBOX_FAILED", "broken"), OSError(28, "No space left on device"), RecursionError()])
+@pytest.mark.parametrize(
+    "error", [CouldNotCheck("SANDBOX_FAILED", "broken"), OSError(28, "No space left on device"), RecursionError()]
+)
 def test_any_broken_tool_makes_the_change_undecided_and_blames_the_gate(port, method, error):
     world = World()
     fault(world, port, method, error)
@@ -151,7 +153,9 @@ def test_an_honest_red_report_is_tests_failed_and_no_lie():
 )
 def test_a_limit_reached_by_the_change_alone_is_the_changes_fault(termination, code):
     world = World()
-    world.sandbox.by_role[RunRole.MERGED] = make_run(RunRole.MERGED, exit_code=None, termination=termination, sessions=())
+    world.sandbox.by_role[RunRole.MERGED] = make_run(
+        RunRole.MERGED, exit_code=None, termination=termination, sessions=()
+    )
     outcome = judge(world)
     assert outcome.verdict is Verdict.REJECTED
     assert code in codes(outcome)
@@ -177,7 +181,10 @@ def test_a_control_that_cannot_be_made_leaves_it_undecided():
 
 
 def test_changed_tests_call_for_the_bases_instruments_on_heads_code():
-    head = {**World().head, "tests/test_app.py": "from app import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n"}
+    head = {
+        **World().head,
+        "tests/test_app.py": "from app import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n",
+    }
     world = World(head=head)
     judge(world)
     assert sorted(r.value for r in world.sandbox.seen) == ["base", "base_instruments", "merged", "new_tests_on_base"]
