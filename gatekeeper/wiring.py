@@ -20,6 +20,7 @@ from gatekeeper.domain.verdict import Mode, Verdict, worst
 from gatekeeper.errors import GatekeeperError, UsageError
 
 if TYPE_CHECKING:
+    from gatekeeper.adapters.rego_policy import RegoPolicy
     from gatekeeper.workflow.tools import Tools
 
 
@@ -179,3 +180,11 @@ def host_environment(where: Paths) -> object:
 
 
 # --- single adapters ----------------------------------------------------------------------------------------------
+
+
+def policy_engine(directory: Path | None = None) -> RegoPolicy:
+    """The policy in a worker process of this one. Call `warm()` early and `close()` at the end."""
+    from gatekeeper.adapters.rego_policy import RegoPolicy
+    from gatekeeper.config import policy_bundle
+
+    return RegoPolicy(directory or policy_bundle())

@@ -84,6 +84,8 @@ class Approval:
     ticket_digest: str
     diff_digest: str
     payload_sha256: str
+    expires_at: float | None = None
+    """Seconds since the epoch; None where the signed statement sets no end."""
 
 
 @dataclass(frozen=True, slots=True)
