@@ -66,17 +66,10 @@ class GatekeeperError(Exception):
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Steps cross process boundaries in the durable engine; keyword-only state does not pickle by default.
-        return (_rebuild, (type(self), self.code, self.message, self.next_action, self.details, dict(self.__dict__)))
+        return (_rebuild, (type(self), self.message, dict(self.__dict__)))
 
 
-def _rebuild(
-    kind: type[GatekeeperError],
-    code: str,
-    message: str,
-    next_action: str,
-    details: dict[str, Any],
-    state: dict[str, Any],
-) -> GatekeeperError:
+def _rebuild(kind: type[GatekeeperError], message: str, state: dict[str, Any]) -> GatekeeperError:
     error = kind.__new__(kind)
     Exception.__init__(error, message)
     error.__dict__.update(state)

@@ -48,7 +48,7 @@ class InstrumentKind(StrEnum):
 
 _TEST_DIRECTORIES = {"tests", "test", "testing", "__tests__", "spec", "specs", "testdata"}
 _TEST_MODULE = re.compile(
-    r"(?:test_.*|.*_test|tests)\.py|.*[._](?:test|spec)\.[cm]?[jt]sx?|.*_test\.go|.*Tests?\.java", re.S
+    r"(?:test_.*|.*_test|tests)\.py|.*[._](?:test|spec)\.[cm]?[jt]sx?|.*_test\.go|.*Tests?\.java", re.DOTALL
 )
 _RUNNER_SETTINGS = {
     "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "tox.ini", "setup.cfg", "pyproject.toml", "noxfile.py",
