@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 
-from gatekeeper.domain.change import ChangedPath, Change
+from gatekeeper.domain.change import Change, ChangedPath
 from gatekeeper.domain.tree import EXECUTABLE, REGULAR, Tree, TreeEntry
 
 MAX_FILE_BYTES = 512 * 1024
@@ -108,7 +108,7 @@ def is_document(path: str) -> bool:
     lower = name.lower()
     if lower in _INSTRUCTIONS or any(d in _INSTRUCTION_DIRECTORIES for d in directories):
         return False
-    if lower.endswith(_DOCUMENT_SUFFIX) or lower.partition(".")[0] in _DOCUMENT_NAMES and "." not in lower:
+    if lower.endswith(_DOCUMENT_SUFFIX) or (lower.partition(".")[0] in _DOCUMENT_NAMES and "." not in lower):
         return True
     if lower.endswith(".txt") and lower.partition(".")[0] in _DOCUMENT_NAMES:
         return True
@@ -123,7 +123,7 @@ def count_signals(change: Change, base: Tree, merged: Tree) -> Signals:
     for changed in change.paths:
         if is_test(changed.path) or is_document(changed.path):
             continue
-        sizes = [e.size or 0 for e in (changed.old, changed.new) if _is_file(e)]
+        sizes = [e.size or 0 for e in (changed.old, changed.new) if e is not None and _is_file(e)]
         budget -= sum(sizes)
         if any(s > MAX_FILE_BYTES for s in sizes) or budget < 0:
             truncated = True

@@ -63,7 +63,8 @@ def load_bundle(directory: Path) -> LoadedBundle:
     name, revision, roots = _manifest(_object(".manifest", texts[".manifest"]))
     allowed = _capabilities(_object("capabilities.json", texts["capabilities.json"]))
     data: dict[str, Any] = {}
-    modules, tests = [], []
+    modules: list[tuple[str, str]] = []
+    tests: list[tuple[str, str]] = []
     for path in sorted(texts):
         if path in (".manifest", "capabilities.json"):
             continue

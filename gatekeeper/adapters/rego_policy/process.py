@@ -82,7 +82,7 @@ class Worker:
             raise WorkerError(f"no answer within {wall_s:g} s; the worker was killed") from None
         except (OSError, EOFError, ValueError, WorkerError) as error:
             self.kill()
-            raise WorkerError(f"the worker failed: {error or 'it ended'}") from error
+            raise WorkerError(f"the worker failed: {str(error) or 'it ended'}") from error
         if not isinstance(answer, dict) or "ok" not in answer:
             text = answer.get("error", "no answer") if isinstance(answer, dict) else "no answer"
             raise WorkerError(str(text)[:600])

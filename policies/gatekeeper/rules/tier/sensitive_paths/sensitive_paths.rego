@@ -7,36 +7,46 @@ package gatekeeper.rules.tier.sensitive_paths
 
 import data.gatekeeper.config
 
-hits[name] := paths if {
-	some name in object.keys(config.tiers.areas)
-	paths := array.concat(by_word(name), by_glob(name))
-	count(paths) > 0
+areas := config.tiers.areas
+
+permitted := {name |
+	some name in object.keys(areas)
+	input.ticket.permits[areas[name].permit] > 0
 }
 
-by_word(name) := [path |
-	some word in config.tiers.areas[name].words
-	some path in input.observed.words[word]
+tiers[name] := areas[name].tier if {
+	some name in object.keys(areas)
+	not name in permitted
+}
+
+tiers[name] := areas[name].permitted_tier if some name in permitted
+
+# Built-ins find the words; going through words and areas one by one takes ten times as long.
+by_word := [{"area": name, "path": path} |
+	some name in object.keys(areas)
+	found := object.filter(input.observed.words, areas[name].words)
+	some word in object.keys(found)
+	some path in found[word]
 ]
 
-by_glob(name) := [path |
-	some pattern in config.tiers.areas[name].globs
+by_glob := [{"area": name, "path": path} |
+	some name in object.keys(areas)
+	some pattern in areas[name].globs
 	some path in input.observed.paths
 	glob.match(pattern, ["/"], path)
 ]
 
-tier_of(name) := config.tiers.areas[name].permitted_tier if permitted(name)
+hits := array.concat(by_word, by_glob)
 
-tier_of(name) := config.tiers.areas[name].tier if not permitted(name)
-
-permitted(name) if input.ticket.permits[config.tiers.areas[name].permit] > 0
+touched := {hit.area | some hit in hits}
 
 reasons := [reason |
-	some name in object.keys(hits)
+	some name in touched
 	reason := {
-		"tier": tier_of(name),
+		"tier": tiers[name],
 		"area": name,
 		"message": sprintf("The change touches files of the area %s.", [name]),
-		"paths": array.slice(hits[name], 0, 3),
+		"paths": array.slice([hit.path | some hit in hits; hit.area == name], 0, 3),
 	}
 ]
 
