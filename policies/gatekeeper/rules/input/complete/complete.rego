@@ -44,8 +44,10 @@ plan_complete if {
 default findings_complete := false
 
 findings_complete if {
-	counts := input.observed.findings.by_verdict
-	((counts.rejected + counts.undecided) + counts.needs_human) + counts.accepted == input.observed.findings.total
+	every word in ["rejected", "undecided", "needs_human", "accepted"] {
+		is_number(input.observed.findings.by_verdict[word])
+	}
+	sum([n | some n in input.observed.findings.by_verdict]) == input.observed.findings.total
 	sum([n | some n in input.observed.findings.by_category]) == input.observed.findings.total
 }
 
