@@ -1,0 +1,134 @@
+"""The change stays inside the paths that the ticket declares, and brings no path that pretends to be another."""
+
+from __future__ import annotations
+
+import posixpath
+import unicodedata
+from collections import defaultdict
+
+from gatekeeper.domain.change import ChangedPath
+from gatekeeper.domain.evidence import Evidence
+from gatekeeper.domain.finding import Finding, finding
+from gatekeeper.domain.globs import matches_any
+from gatekeeper.domain.tree import GITLINK, SYMLINK
+
+# Files that change what git itself does with the tree: a wide glob is no permission for them.
+_CONTROL = frozenset({".gitattributes", ".gitmodules", ".gitconfig", ".lfsconfig"})
+# Letters of other scripts that look like ASCII ones. NFKC folds widths and ligatures, not these.
+_LOOKS_LIKE = str.maketrans(
+    "\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0456\u0458\u0455\u04bb\u0501\u051b\u051d\u0261\u03bf\u03b1\u03bd\u03c1\u0131",
+    "aeopcyxijshdqwgoavpi",
+)
+_HOPS = 16
+
+
+def check(evidence: Evidence) -> tuple[Finding, ...]:
+    """Findings about every changed path, both sides of a rename; forbidden wins over allowed."""
+    twins = _twins(evidence)
+    found: list[Finding] = []
+    for changed in evidence.change.paths:
+        found += _place(evidence, changed)
+        if changed.new is not None and changed.new.mode == SYMLINK:
+            found += _link(evidence, changed.path)
+        if changed.old is None:
+            found += _name(changed.path, twins.get(_skeleton(changed.path), set()) - {changed.path})
+    return tuple(found)
+
+
+def _place(evidence: Evidence, changed: ChangedPath) -> list[Finding]:
+    path, ticket = changed.path, evidence.ticket
+    if matches_any(ticket.forbidden, path):
+        return [finding("SCOPE_FORBIDDEN", f"{_show(path)} is changed; the ticket forbids it.", path=path, key="path")]
+    if GITLINK in (changed.old.mode if changed.old else "", changed.new.mode if changed.new else ""):
+        message = f"{_show(path)} is a submodule; its content is outside this repository and nothing can be checked."
+        return [finding("SCOPE_SUBMODULE", message, path=path, key="submodule")]
+    if path.rsplit("/", 1)[-1] in _CONTROL and path not in ticket.allowed:
+        message = f"{_show(path)} steers git itself; the ticket must name exactly this path to allow it."
+        return [finding("SCOPE_GIT_CONTROL", message, path=path, key="control")]
+    if not matches_any((*ticket.allowed, *evidence.settings.shared), path):
+        message = f"{_show(path)} is changed; the ticket allows {', '.join(ticket.allowed[:8])}."
+        return [finding("SCOPE_OUTSIDE", message, path=path, key="path")]
+    return []
+
+
+def _link(evidence: Evidence, path: str) -> list[Finding]:
+    """A new or changed link must lead, over every hop, to a place that the ticket allows."""
+    place, why = path, ""
+    for _ in range(_HOPS):
+        try:
+            text = evidence.merged.read(place).decode("utf-8", "surrogateescape")
+        except KeyError:
+            why = "its target cannot be read"
+            break
+        if not text or text.startswith("/") or "\\" in text or "\x00" in text:
+            why = "its target is absolute or no plain path"
+            break
+        place = posixpath.normpath(posixpath.join(posixpath.dirname(place), text))
+        if place == ".." or place.startswith("../"):
+            why = "it leads out of the repository"
+            break
+        if ".git" in place.lower().split("/"):
+            why = "it leads into git's own directory"
+            break
+        parents = {"/".join(place.split("/")[:i]) for i in range(1, place.count("/") + 1)}
+        if any(p in evidence.merged.entries and evidence.merged.entries[p].mode == SYMLINK for p in parents):
+            why = "it leads through another link"
+            break
+        entry = evidence.merged.entries.get(place)
+        if entry is None or entry.mode != SYMLINK:
+            why = _target(evidence, place)
+            break
+    else:
+        why = f"it takes more than {_HOPS} hops"
+    if not why:
+        return []
+    return [finding("SCOPE_LINK", f"{_show(path)} is a symbolic link: {why}.", path=path, key="link")]
+
+
+def _target(evidence: Evidence, place: str) -> str:
+    """Why the end of a link is no good, or nothing. A directory counts with everything below it."""
+    allowed = (*evidence.ticket.allowed, *evidence.settings.shared)
+    below = [p for p in evidence.merged.entries if place in (p, ".") or p.startswith(f"{place}/")]
+    for path in below or [place]:
+        if matches_any(evidence.ticket.forbidden, path):
+            return f"it leads to {_show(path)}, which the ticket forbids"
+        if not matches_any(allowed, path):
+            return f"it leads to {_show(path)}, outside the ticket's scope"
+    return ""
+
+
+def _name(path: str, twins: set[str]) -> list[Finding]:
+    if twins:
+        message = f"{_show(path)} cannot be told apart from {_show(min(twins))} by a reader or by some file systems."
+        return [finding("SCOPE_TWIN_PATH", message, path=path, key="twin")]
+    if any(unicodedata.category(c) in ("Cc", "Cf", "Cs") for c in path):
+        message = f"{_show(path)} holds invisible, control or undecodable characters."
+        return [finding("SCOPE_TWIN_PATH", message, path=path, key="invisible")]
+    for segment in path.split("/"):
+        words = "".join(c if c.isalpha() else " " for c in segment).split()
+        if any(_mixed(word) for word in words):
+            message = f"{_show(path)} mixes letters of scripts that look alike in one word."
+            return [finding("SCOPE_TWIN_PATH", message, path=path, key="scripts")]
+    return []
+
+
+def _mixed(word: str) -> bool:
+    scripts = {unicodedata.name(c, "?").split(" ", 1)[0] for c in word}
+    return len(scripts & {"LATIN", "CYRILLIC", "GREEK"}) > 1
+
+
+def _twins(evidence: Evidence) -> dict[str, set[str]]:
+    """Paths of the merge result by what a reader sees."""
+    table: dict[str, set[str]] = defaultdict(set)
+    for path in evidence.merged.entries:
+        table[_skeleton(path)].add(path)
+    return table
+
+
+def _skeleton(path: str) -> str:
+    plain = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", path).casefold())
+    return "".join(c for c in plain if unicodedata.category(c) not in ("Cf", "Mn")).translate(_LOOKS_LIKE)
+
+
+def _show(path: str) -> str:
+    return ascii(path) if not path.isprintable() or not path.isascii() else path

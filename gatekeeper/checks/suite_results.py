@@ -1,0 +1,121 @@
+"""What the gate's own runs on the merge result showed: failures, limits, missing runs, missing records."""
+
+from __future__ import annotations
+
+from gatekeeper.domain.evidence import Evidence
+from gatekeeper.domain.finding import Finding, finding
+from gatekeeper.domain.testrun import Outcome, RunRole, SuiteRun, Termination
+from gatekeeper.domain.ticket import Suite, SuiteKind
+from gatekeeper.domain.verdict import Blame
+
+MAX_FAILURES = 20
+"""Failing tests told one by one; the rest is one summary."""
+_BAD = (Outcome.FAILED, Outcome.ERRORED)
+_LIMITS = {
+    Termination.TIMED_OUT: ("RUN_TIMED_OUT", "did not end in time"),
+    Termination.OUT_OF_MEMORY: ("RUN_OUT_OF_MEMORY", "used more memory than allowed"),
+    Termination.OUTPUT_FLOOD: ("RUN_OUTPUT_FLOOD", "wrote more output than allowed"),
+    Termination.TOO_MANY_PROCESSES: ("RUN_KILLED", "started more processes than allowed"),
+    Termination.SIGNALLED: ("RUN_KILLED", "was killed by a signal"),
+}
+_NO_TESTS = 5
+"""pytest's exit status where nothing was collected."""
+
+
+def check(evidence: Evidence) -> tuple[Finding, ...]:
+    """Findings about the MERGED run of every suite; a suite without one is undecided, never passed."""
+    found: list[Finding] = []
+    for suite in evidence.suites:
+        run = evidence.run(RunRole.MERGED, suite.name)
+        if run is None:
+            message = f"Suite {suite.name} was not run on the merge result."
+            found.append(finding("RUN_MISSING", message, key=suite.name))
+            continue
+        control = evidence.run(RunRole.BASE, suite.name)
+        if run.termination is not Termination.EXITED or run.exit_code is None:
+            found.append(_limit(run, control))
+            continue
+        found += _results(suite, run, control)
+        if suite.kind is SuiteKind.TEST:
+            found += _records(run, control)
+    if not evidence.suites:
+        found.append(finding("RUN_MISSING", "No suite was run, so nothing is proven.", key="no suite"))
+    return tuple(found)
+
+
+def _limit(run: SuiteRun, control: SuiteRun | None) -> Finding:
+    code, what = _LIMITS.get(run.termination, ("RUN_KILLED", "ended without an exit status"))
+    message = f"Suite {run.suite} {what} on the merge result"
+    if control is None:
+        message += "; no run of the target branch tells whether the change is to blame."
+        return finding(code, message, evidence=run.log[-2000:], key=run.suite, blame=Blame.GATE)
+    if control.termination is not Termination.EXITED:
+        message += f", and ended as {control.termination.value} on the target branch as well."
+        return finding("CONTROL_FAILED", message, evidence=run.log[-2000:], key=run.suite)
+    message += "; on the target branch it ends normally."
+    return finding(code, message, evidence=run.log[-2000:], key=run.suite, blame=Blame.CHANGE)
+
+
+def _results(suite: Suite, run: SuiteRun, control: SuiteRun | None) -> list[Finding]:
+    test = suite.kind is SuiteKind.TEST
+    failed = {c.id: c for c in run.cases if c.outcome in _BAD} if test else {}
+    before = {c.id for c in control.cases if c.outcome in _BAD} if control else set()
+    found = []
+    for case in list(failed.values())[:MAX_FAILURES]:
+        also = " It failed on the target branch too." if case.id in before else ""
+        message = f"{case.id} {case.outcome.value} on the merge result.{also}"
+        found.append(
+            finding("TESTS_FAILED", message, path=case.file, line=case.line, evidence=case.detail, key=case.id)
+        )
+    if len(failed) > MAX_FAILURES:
+        message = f"{len(failed) - MAX_FAILURES} more tests of suite {suite.name} failed on the merge result."
+        found.append(finding("TESTS_FAILED", message, key=f"{suite.name} rest"))
+    if test and not failed and _empty(run):
+        message = f"Suite {suite.name} ran no test on the merge result (exit status {run.exit_code})."
+        return [finding("NO_TESTS_RAN", message, evidence=run.log[-2000:], key=suite.name)]
+    if run.exit_code and not failed:
+        code = "SUITE_FAILED" if test else "CHECKS_FAILED"
+        also = " It fails on the target branch too." if control and control.exit_code else ""
+        message = f"Suite {suite.name} ended with exit status {run.exit_code} on the merge result.{also}"
+        found.append(finding(code, message, evidence=run.log[-3000:], key=suite.name))
+    return found
+
+
+def _empty(run: SuiteRun) -> bool:
+    """No test ran, where tests could have been seen. A suite that never shows any is opaque: its status decides."""
+    if run.cases:
+        return False
+    if run.sessions:
+        return run.exit_code in (0, _NO_TESTS)
+    return bool(run.reports)
+
+
+def _records(run: SuiteRun, control: SuiteRun | None) -> list[Finding]:
+    """What the recorder should have seen and did not: something in the run keeps results from the gate."""
+    if not run.sessions:
+        recorded = control is not None and bool(control.sessions)
+        if recorded or (run.expects_records and control is None):
+            also = " while the target branch's run was recorded" if recorded else ""
+            message = f"The recorder saw no test session of suite {run.suite}{also}."
+            return [finding("RECORDS_MISSING", message, evidence=run.log[-2000:], key=run.suite)]
+        return []
+    # What the target branch's run shows as well is how this suite is, not what the change did.
+    problems = [p for p in _problems(run) if control is None or p not in _problems(control)]
+    if not problems:
+        return []
+    message = f"The records of suite {run.suite} do not agree: {'; '.join(problems)}."
+    return [finding("RECORDS_INCONSISTENT", message, evidence=run.log[-2000:], key=run.suite)]
+
+
+def _problems(run: SuiteRun) -> list[str]:
+    found = [p for s in run.sessions for p in s.problems]
+    found += ["a session is incomplete" for s in run.sessions if not s.complete]
+    codes = [s.exit_code for s in run.sessions]
+    if None in codes:
+        found.append("a session has no end record")
+    # A command may run more than pytest, so a status worse than pytest's is honest; a better one hides something.
+    if run.exit_code == 0 and any(codes):
+        found.append("pytest ended with a failure and the command with 0")
+    if any(c.outcome in _BAD for c in run.cases) and not any(code != 0 for code in codes):
+        found.append("tests failed and every session ended with 0")
+    return list(dict.fromkeys(found))
