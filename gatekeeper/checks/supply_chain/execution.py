@@ -1,0 +1,161 @@
+"""Code that runs at build, install or start, and foreign code that CI runs."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable
+
+from gatekeeper.domain.evidence import Evidence
+from gatekeeper.domain.finding import Finding, finding
+from gatekeeper.domain.globs import matches
+from gatekeeper.domain.ticket import PermitKind
+from gatekeeper.domain.tree import text
+from gatekeeper.domain.verdict import Effect
+from gatekeeper.formats import python_code, workflow_yaml
+from gatekeeper.formats.python_requirements import Manifest, read
+
+_KNOWN_BACKENDS = ("setuptools", "hatchling", "flit_core", "poetry", "pdm", "uv_build", "maturin", "scikit_build_core", "mesonpy", "flit", "poetry_dynamic_versioning", "whey", "enscons", "jupyter_packaging", "sipbuild", "pbr")  # fmt: skip
+_SHA = re.compile(r"[0-9a-f]{40}|sha256:[0-9a-f]{64}")
+_PIPE = re.compile(r"\b(?:curl|wget|fetch|iwr|invoke-webrequest)\b[^\n;]*\|\s*(?:sudo\s+(?:-\S+\s+)*)?(?:\S*/)?(?:env\s+)?(?:ba|z|da|k)?(?:sh|python[0-9.]*|node|perl|ruby|iex)\b|\b(?:ba|z)?sh\s+(?:-c\s+)?[\"']?[<$]\(\s*(?:curl|wget)|\beval\s+[\"']?\$\(\s*(?:curl|wget)", re.I)  # fmt: skip
+_BACKSLASH = re.compile(r"\\\r?\n")
+_RUNNERS = {
+    "os.system", "os.popen", "os.execv", "os.execvp", "os.spawnl", "subprocess.run", "subprocess.call", "subprocess.Popen",
+    "subprocess.check_call", "subprocess.check_output", "urllib.request.urlopen", "urllib.request.urlretrieve",
+    "requests.get", "requests.post", "socket.socket", "exec", "eval", "compile", "__import__",
+}  # fmt: skip
+
+
+def changed_execution(evidence: Evidence) -> tuple[Finding, ...]:
+    """Build hooks, start-up hooks, install scripts, actions, images and downloads piped into a shell."""
+    out: list[Finding] = []
+    for changed in evidence.change.paths:
+        if changed.new is None or changed.new.mode[:3] != "100":
+            continue
+        path = changed.path
+        name = path.rsplit("/", 1)[-1].lower()
+        if name.endswith(".pth") or name in ("sitecustomize.py", "usercustomize.py"):
+            out.append(finding("START_HOOK_ADDED", f"{path} runs at every start of the interpreter once it is on the path.", path=path))
+            continue
+        after = text(evidence.merged, path) or ""
+        before = text(evidence.base, path) or ""
+        if name in ("pyproject.toml", "package.json"):
+            out += _manifest(path, before, after)
+        elif name in ("setup.py", "hatch_build.py", "build.py") and "/" not in path:
+            out += _setup(path, before, after)
+        elif name in (".npmrc", "pip.conf", ".yarnrc", ".yarnrc.yml", ".pypirc", "pip.ini"):
+            out += _index_file(path, before, after)
+        if _is_ci(path) or name.startswith(("dockerfile", "containerfile")) or name.endswith((".dockerfile", ".sh")) or name in ("makefile",):  # fmt: skip
+            out += _downloads(path, before, after)
+        if _is_ci(path):
+            out += _actions(evidence, path, before, after)
+        if name.startswith(("dockerfile", "containerfile")) or name.endswith(".dockerfile"):
+            out += _images(path, before, after)
+    return tuple(out)
+
+
+def _is_ci(path: str) -> bool:
+    lower = path.lower()
+    return lower.endswith((".yml", ".yaml")) and (
+        lower.startswith((".github/", ".circleci/", ".gitlab")) or lower.rsplit("/", 1)[-1] in ("action.yml", "action.yaml", "azure-pipelines.yml", ".travis.yml", "bitbucket-pipelines.yml")  # fmt: skip
+    )
+
+
+def _manifest(path: str, before: str, after: str) -> Iterable[Finding]:
+    old, new = (read(path, before) if before else None) or Manifest(), read(path, after)
+    if new is None:
+        return
+    backend = str(new.build.get("build-backend") or "")
+    local = new.build.get("backend-path")
+    foreign = bool(backend) and not backend.startswith(_KNOWN_BACKENDS)
+    if (local and local != old.build.get("backend-path")) or (foreign and backend != old.build.get("build-backend")):
+        yield finding(
+            "BUILD_BACKEND_CHANGED",
+            f"{path} builds with {backend or 'a backend'}{' from ' + str(local) if local else ''}, which runs on every install.",
+            path=path, line=_line(after, "backend-path" if local else "build-backend"),
+        )  # fmt: skip
+    hooks = [h for h in new.build.get("hooks", ()) if h not in old.build.get("hooks", ()) and h not in ("vcs", "version")]
+    if hooks:
+        yield finding("BUILD_BACKEND_CHANGED", f"{path} adds build hooks: {', '.join(hooks)[:200]}.", path=path)
+    scripts, earlier = new.build.get("scripts", {}), old.build.get("scripts", {})
+    changed = {k: str(v)[:200] for k, v in scripts.items() if earlier.get(k) != v}
+    if changed:
+        key = next(iter(changed))
+        yield finding("INSTALL_SCRIPT_ADDED", f"{path} runs `{changed[key]}` on install ({key}).", path=path, line=_line(after, f'"{key}"'))  # fmt: skip
+
+
+def _line(content: str, needle: str) -> int:
+    return next((i for i, row in enumerate(content.splitlines(), 1) if needle in row), 1)
+
+
+def _setup(path: str, before: str, after: str) -> Iterable[Finding]:
+    new = python_code.parse(after)
+    if new is None:
+        return
+    old = python_code.parse(before) or ast.Module([], [])
+
+    def risky(tree: ast.Module) -> dict[str, int]:
+        names = python_code.imports(tree)
+        found = {python_code.dotted(n.func, names): n.lineno for n in ast.walk(tree) if isinstance(n, ast.Call)}
+        hits = {k: v for k, v in found.items() if k in _RUNNERS}
+        hits |= {"cmdclass": n.value.lineno for n in ast.walk(tree) if isinstance(n, ast.keyword) and n.arg == "cmdclass"}
+        return hits
+
+    fresh = {k: v for k, v in risky(new).items() if k not in risky(old)}
+    if fresh:
+        first = min(fresh, key=lambda k: fresh[k])
+        yield finding("BUILD_HOOK_ADDED", f"{path} runs {', '.join(sorted(fresh))} while the package is built.", path=path, line=fresh[first])  # fmt: skip
+
+
+def _index_file(path: str, before: str, after: str) -> Iterable[Finding]:
+    rows = [r for r in after.splitlines() if r not in before.splitlines() and re.search(r"index-url|find-links|trusted-host|registry|strict-ssl|npmRegistryServer", r)]  # fmt: skip
+    if rows:
+        yield finding("DEPENDENCY_INDEX_ADDED", f"{path} makes installers fetch from another place.", path=path, evidence="\n".join(rows[:5])[:500])  # fmt: skip
+
+
+def _downloads(path: str, before: str, after: str) -> Iterable[Finding]:
+    had = {m.group(0) for m in _PIPE.finditer(_BACKSLASH.sub(" ", before[:1_000_000]))}
+    fresh = [m.group(0) for m in _PIPE.finditer(_BACKSLASH.sub(" ", after[:1_000_000])) if m.group(0) not in had]
+    if fresh:
+        yield finding("DOWNLOAD_EXECUTED", f"{path} feeds a download into an interpreter: {fresh[0][:200]}", path=path, line=_line(after, fresh[0][:30]))  # fmt: skip
+
+
+def _uses(content: str) -> dict[str, str]:
+    leaves = workflow_yaml.walk(workflow_yaml.load(content))
+    return {v.strip(): v for at, v in leaves if at and at[-1] == "uses" and isinstance(v, str)}
+
+
+def _actions(evidence: Evidence, path: str, before: str, after: str) -> Iterable[Finding]:
+    old, new = set(_uses(before)), set(_uses(after))
+    everywhere = set(old)
+    for other in evidence.base.entries:
+        if _is_ci(other) and other != path:
+            everywhere |= set(_uses(text(evidence.base, other) or ""))
+    had = {u.partition("@")[0].lower(): u.partition("@")[2] for u in old}
+    strict = bool(everywhere) and all(_SHA.fullmatch(u.partition("@")[2]) for u in everywhere if not u.startswith(("./", "docker:")))
+    permitted = any(matches(g, path) for p in evidence.ticket.permits_of(PermitKind.CHANGE_CI) for g in p.paths)
+    bad, foreign = [], []
+    for use in sorted(new - everywhere):
+        owner, _, ref = use.partition("@")
+        if use.startswith("./"):
+            continue
+        pinned = bool(_SHA.search(ref if "@" in use else use))
+        was = had.get(owner.lower())
+        if not pinned and (was is None or _SHA.fullmatch(was)) and (strict or was is not None or ref in ("main", "master", "HEAD", "latest", "")):  # fmt: skip
+            bad.append(use)
+        elif was is None and owner.split("/")[0].lower() not in {u.split("/")[0].lower() for u in everywhere} | {"actions", "github"}:
+            foreign.append(use)
+    if bad:
+        yield finding("CI_ACTION_UNPINNED", f"{path} runs {', '.join(bad[:5])}: whoever moves that tag or branch runs code in CI.", path=path, line=_line(after, bad[0]))  # fmt: skip
+    elif foreign and not permitted:
+        yield finding("CI_ACTION_FOREIGN", f"{path} runs {', '.join(foreign[:5])} of an owner that this repository did not use before.", path=path, line=_line(after, foreign[0]), effect=Effect.ASKS)  # fmt: skip
+
+
+def _images(path: str, before: str, after: str) -> Iterable[Finding]:
+    def images(content: str) -> set[str]:
+        return {m.group(1) for m in re.finditer(r"(?im)^\s*FROM\s+(?:--\S+\s+)*(\S+)", content)}
+
+    old, new = images(before), images(after)
+    loose = [i for i in sorted(new - old) if "@sha256:" not in i and i != "scratch"]
+    if loose and any("@sha256:" in i for i in old):
+        yield finding("IMAGE_UNPINNED", f"{path} starts from {loose[0]}, which is no longer pinned by digest.", path=path, line=_line(after, loose[0]))  # fmt: skip
