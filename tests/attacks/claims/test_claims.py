@@ -1,0 +1,106 @@
+"""Claims that look better than the run, and honest ones that only look odd."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from evidence_builder import HEAD, build_claim, build_evidence, build_run
+
+from gatekeeper.checks.rerun_match import check
+from gatekeeper.domain.submission import ABSENT_CLAIM
+from gatekeeper.formats.claim import parse_claim
+
+A, B, C = "tests/test_a.py::test_one", "tests/test_a.py::TestX::test_two[a.b-1]", "tests/test_a.py::test_three"
+GREEN = {A: "passed", B: "passed", C: "passed"}
+
+
+def codes(claim, seen, **run) -> set[str]:
+    return {f.code for f in check(build_evidence(claim=claim, runs=[build_run(seen, **run)]))}
+
+
+@pytest.mark.parametrize(
+    ("said", "seen", "code"),
+    [
+        (GREEN, {**GREEN, A: "failed"}, "CLAIM_PASSED_SEEN_FAILED"),
+        ({**GREEN, C: "failed"}, {**GREEN, A: "failed"}, "CLAIM_PASSED_SEEN_FAILED"),
+        (GREEN, {**GREEN, A: "skipped"}, "CLAIM_PASSED_SEEN_SKIPPED"),
+        (GREEN, {**GREEN, A: "xfailed"}, "CLAIM_PASSED_SEEN_SKIPPED"),
+        (GREEN, {A: "passed", B: "passed"}, "CLAIM_PASSED_NOT_SEEN"),
+        ({A: "passed"}, GREEN, "CLAIM_INCOMPLETE"),
+    ],
+)
+def test_better_than_seen_is_found(said, seen, code) -> None:
+    assert code in codes(build_claim(said), seen)
+
+
+@pytest.mark.parametrize(
+    ("said", "seen"),
+    [
+        (GREEN, GREEN),
+        (GREEN, dict(reversed(GREEN.items()))),
+        ({**GREEN, A: "skipped"}, {**GREEN, A: "skipped"}),
+        ({**GREEN, A: "skipped"}, {**GREEN, A: "xfailed"}),
+        ({**GREEN, A: "skipped"}, GREEN),
+        ({**GREEN, A: "failed"}, {**GREEN, A: "failed"}),
+        (
+            {"tests.test_a::test_one": "passed", "tests.test_a.TestX::test_two[a.b-1]": "passed"},
+            {A: "passed", B: "passed"},
+        ),
+    ],
+)
+def test_honest_differences_pass(said, seen) -> None:
+    assert codes(build_claim(said), seen) == set()
+
+
+@pytest.mark.parametrize(
+    "cmd",
+    [
+        "python -m pytest -q -k one",
+        "python -m pytest -q tests/test_a.py",
+        "python -m pytest -q --deselect tests/test_a.py::test_one",
+        "python -m pytest -q -x",
+        "python -m pytest -q -m 'not slow'",
+        "PYTEST_ADDOPTS='-k one' python -m pytest -q",
+        "true",
+        "python -m pytest -q; true",
+    ],
+)
+def test_another_command_is_found(cmd) -> None:
+    assert "CLAIM_OTHER_COMMAND" in codes(build_claim(GREEN, cmd=cmd), GREEN)
+
+
+@pytest.mark.parametrize(
+    "cmd",
+    [
+        "python3 -m pytest -vv --junitxml=/tmp/r.xml",
+        "pytest --junitxml r.xml --tb=short -rA",
+        "PYTEST_ADDOPTS=--junitxml=r.xml python -m pytest -q",
+        ".venv/bin/python -m pytest  -q",
+    ],
+)
+def test_same_command_with_other_output_passes(cmd) -> None:
+    assert codes(build_claim(GREEN, cmd=cmd), GREEN) == set()
+
+
+def test_missing_parts_and_other_commit_are_found() -> None:
+    claim = build_claim(GREEN)
+    assert codes(ABSENT_CLAIM, GREEN) == {"CLAIM_MISSING"}
+    assert codes(replace(claim, reports=()), GREEN) == {"CLAIM_REPORT_MISSING"}
+    assert codes(replace(claim, head_sha="c" * 40), GREEN) == {"CLAIM_OTHER_COMMIT"}
+    assert codes(replace(claim, head_sha=HEAD[:9]), GREEN) == set()
+    assert "CLAIM_EXIT_CODE" in codes(build_claim({**GREEN, A: "failed"}, exit_code=0), {**GREEN, A: "failed"})
+
+
+def test_entity_and_contradiction_are_faults_of_the_claim() -> None:
+    import json
+
+    def faults(xml: str) -> set[str]:
+        return {code for code, _ in parse_claim(json.dumps({"junit_xml": xml}).encode()).report_faults}
+
+    case = '<testcase classname="t" name="a"/>'
+    assert faults(f'<testsuite tests="1">{case}</testsuite>') == set()
+    assert faults(f'<testsuite tests="2">{case}</testsuite>') == {"CLAIM_REPORT_CONTRADICTS_ITSELF"}
+    assert faults(f'<testsuite tests="1">{case}') == {"CLAIM_REPORT_MALFORMED"}
+    entity = '<!DOCTYPE x [<!ENTITY e SYSTEM "file:///etc/passwd">]>'
+    assert faults(f'{entity}<testsuite tests="1">{case}</testsuite>') == {"CLAIM_REPORT_MALFORMED"}
