@@ -20,7 +20,11 @@ from gatekeeper.domain.verdict import Mode, Verdict, worst
 from gatekeeper.errors import GatekeeperError, UsageError
 
 if TYPE_CHECKING:
+    from gatekeeper.adapters.git_enforcer import EnforcerRepository
+    from gatekeeper.adapters.local_key_signer import LocalKeySigner
     from gatekeeper.adapters.rego_policy import RegoPolicy
+    from gatekeeper.adapters.environment_builder import 
+    from gatekeeper.adapters.git_mirror import GitMirror
     from gatekeeper.workflow.tools import Tools
 
 
@@ -50,6 +54,8 @@ def check_tools(where: Paths, *, trust: bytes | None, publish: bool, timeout_s: 
 
     What takes long to load (secret rules, policy worker) starts loading at once, beside the git work.
     """
+    from gatekeeper.adapters.environment_builder import UvEnvironmentBuilder
+    from gatekeeper.adapters.git_mirror import GitMirror
     from gatekeeper.workflow.tools import Tools
 
     with ExitStack() as stack:
@@ -188,3 +194,57 @@ def policy_engine(directory: Path | None = None) -> RegoPolicy:
     from gatekeeper.config import policy_bundle
 
     return RegoPolicy(directory or policy_bundle())
+
+
+def git_repositories(where: Paths) -> GitMirror:
+    """Mirrors of repositories on this machine."""
+    from gatekeeper.adapters.environment_builder import UvEnvironmentBuilder
+    from gatekeeper.adapters.git_mirror import GitMirror
+
+    return GitMirror(where)
+
+
+# --- keys and enforcement -----------------------------------------------------------------------------------------
+
+
+def local_signer(where: Paths) -> LocalKeySigner:
+    """Signer of this machine's own gate, mode local; its key is made at first use."""
+    from gatekeeper.adapters.local_key_signer import LocalKeySigner
+
+    return LocalKeySigner(where.keys / "local.pem")
+
+
+def reviewer_signer(key: Path) -> LocalKeySigner:
+    """Signer with a reviewer's own key file, which must exist."""
+    from gatekeeper.adapters.local_key_signer import LocalKeySigner
+
+    return LocalKeySigner(key, create=False)
+
+
+def new_key(path: Path) -> None:
+    """Make a key file; `FileExistsError` where the path is taken."""
+    from gatekeeper.adapters import local_key_signer
+
+    local_key_signer.new_key(path)
+
+
+def public_pem(path: Path) -> str:
+    """The public half of a key file, PEM."""
+    from gatekeeper.adapters import local_key_signer
+
+    return local_key_signer.public_pem(path)
+
+
+def enforcer_repository(repository: Path) -> EnforcerRepository:
+    """Hardened reads for `verify` and the hook."""
+    from gatekeeper.adapters.git_enforcer import EnforcerRepository
+
+    return EnforcerRepository(repository)
+
+
+def environment_builder(where: Paths) -> UvEnvironmentBuilder:
+    """Environments of the tests, with the recorder of the sandbox in them."""
+    from gatekeeper.adapters.bubblewrap_sandbox import TREE, recorder_distribution
+    from gatekeeper.adapters.environment_builder import UvEnvironmentBuilder
+
+    return UvEnvironmentBuilder(where, recorder_distribution(), TREE)

@@ -5,16 +5,26 @@ The enforcer supplies every expected value. Nothing here is taken from the attes
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from pathlib import Path
+from typing import Any, Protocol
 
 from gatekeeper.domain.statement import BINDING, RUN, STATEMENT, TEST_RESULT, VERDICT
 from gatekeeper.domain.trust import Trust, TrustedSigner, same_repository
 from gatekeeper.errors import VerificationRefused
 
 PURPOSES = ("PRE_MERGE", "MERGE_GROUP")
+NOTES_REF = "refs/notes/attestations"
+"""Where bundles stand: a note on the judged commit, one bundle a line."""
+OID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+
+
+def is_null(oid: str) -> bool:
+    """True for the id that git writes for "no object"."""
+    return set(oid) == {"0"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +38,32 @@ class Expected:
     """The tip of the target before the push."""
     landing_tree: str
     """The tree that the target would have after the push."""
+
+
+class Repository(Protocol):
+    """What an enforcer reads of its own git, hardened and offline."""
+
+    @property
+    def git_dir(self) -> Path:
+        """The git directory."""
+
+    def commit(self, name: str) -> str:
+        """The commit that a full id or a ref names. Raises `UsageError` (HEAD_NOT_FOUND)."""
+
+    def ref(self, name: str) -> str | None:
+        """The object that a fully qualified ref points to, or None."""
+
+    def is_ancestor(self, old: str, new: str) -> bool:
+        """True where `new` contains `old`."""
+
+    def attestations(self, commit: str, notes: str | None) -> list[bytes]:
+        """Bundles for `commit` in the notes tree at `notes`, unverified."""
+
+    def landing(self, old: str, new: str) -> list[Expected]:
+        """What must be proven for a target to move from `old` to `new`; proof of any one entry is enough."""
+
+    def old_tip(self, commit: str, ref: str) -> str:
+        """The base to demand where the caller names none."""
 
 
 @dataclass(frozen=True, slots=True)
