@@ -1,0 +1,87 @@
+"""The changed library modules, before and after, and what the tests hold."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from functools import cached_property
+
+from gatekeeper.domain.evidence import Evidence
+from gatekeeper.domain.instruments import InstrumentKind, Instruments
+from gatekeeper.domain.tree import text
+from gatekeeper.formats import python_code
+
+_TESTS = (InstrumentKind.TEST, InstrumentKind.TEST_SUPPORT)
+_MOST_TESTS = 400
+"""Test modules that are read for constants; more would cost time and prove nothing more."""
+
+
+@dataclass(frozen=True)
+class Module:
+    """One changed module of the code. `before` is an empty module for a new file; `after` for a deleted one."""
+
+    path: str
+    before: ast.Module
+    after: ast.Module
+
+
+@dataclass(frozen=True)
+class Modules:
+    """Changed modules, and the trees they belong to."""
+
+    changed: tuple[Module, ...]
+    deleted: tuple[Module, ...]
+    evidence: Evidence
+    instruments: Instruments
+
+    @cached_property
+    def test_constants(self) -> set[object]:
+        """Constants of all test modules, old and new."""
+        found: set[object] = set()
+        for tree in (self.evidence.base, self.evidence.merged):
+            paths = [p for p in tree.entries if p.endswith(".py") and self.instruments.kind(p) in _TESTS]
+            for path in paths[:_MOST_TESTS]:
+                parsed = python_code.parse(text(tree, path))
+                if parsed:
+                    found |= python_code.constants(parsed)
+        return found
+
+    @cached_property
+    def test_names(self) -> set[str]:
+        """Names and attributes that the base's tests use."""
+        found: set[str] = set()
+        for path in [p for p in self.evidence.base.entries if p.endswith(".py") and self.instruments.kind(p) in _TESTS][:_MOST_TESTS]:
+            for node in ast.walk(python_code.parse(text(self.evidence.base, path)) or ast.Module([], [])):
+                if isinstance(node, ast.Attribute):
+                    found.add(node.attr)
+                elif isinstance(node, ast.Name):
+                    found.add(node.id)
+                elif isinstance(node, ast.alias):
+                    found.add(node.name.split(".")[-1])
+        return found
+
+    @cached_property
+    def test_folders(self) -> set[str]:
+        """Folder names that hold tests or their data."""
+        return {part for p in self.evidence.base.entries if self.instruments.kind(p) in _TESTS for part in p.split("/")[:-1]} - {"src", "lib"}  # fmt: skip
+
+    @cached_property
+    def test_data(self) -> set[str]:
+        """Base names of data files among the tests."""
+        return {p.rsplit("/", 1)[-1] for p in self.evidence.base.entries if self.instruments.kind(p) in _TESTS and not p.endswith(".py")}
+
+
+def changed_modules(evidence: Evidence) -> Modules:
+    """Python files outside tests and instruments that differ and do something else than before."""
+    instruments = Instruments(evidence.settings, evidence.suites, evidence.base)
+    changed, deleted = [], []
+    for entry in evidence.change.paths:
+        if not entry.path.endswith(".py") or instruments.kind(entry.path) is not None:
+            continue
+        before = python_code.parse(text(evidence.base, entry.path)) or ast.Module([], [])
+        after = python_code.parse(text(evidence.merged, entry.path)) or ast.Module([], [])
+        if entry.new is None:
+            deleted.append(Module(entry.path, before, after))
+        elif python_code.meaning(before) != python_code.meaning(after):
+            changed.append(Module(entry.path, before, after))
+    return Modules(tuple(changed), tuple(deleted), evidence, instruments)

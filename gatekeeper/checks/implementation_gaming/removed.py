@@ -1,0 +1,102 @@
+"""A feature taken away or hollowed out instead of repaired, and changes that do nothing."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from gatekeeper.checks.implementation_gaming.modules import Module, Modules
+from gatekeeper.domain.evidence import Evidence
+from gatekeeper.domain.finding import Finding, finding
+from gatekeeper.domain.ticket import PermitKind
+from gatekeeper.formats import python_code
+from gatekeeper.formats.python_code import Definition, Function
+
+
+def removed(evidence: Evidence, modules: Modules) -> tuple[Finding, ...]:
+    """Public functions, methods and classes that vanished or became stubs although no permit names them."""
+    everywhere = _names_after(evidence, modules)
+    out: list[Finding] = []
+    for module in (*modules.changed, *modules.deleted):
+        out += _module(evidence, modules, module, everywhere)
+    return tuple(out)
+
+
+def _names_after(evidence: Evidence, modules: Modules) -> dict[str, set[str]]:
+    """Last name -> bodies of definitions in changed modules after the change, with names that are bound otherwise."""
+    found: dict[str, set[str]] = {}
+    for module in modules.changed:
+        for name, node in python_code.definitions(module.after):
+            found.setdefault(name.split(".")[-1], set()).add(_body(node))
+        for node in ast.walk(module.after):
+            if isinstance(node, ast.alias):
+                found.setdefault((node.asname or node.name).split(".")[-1], set())
+            elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                found.setdefault(node.id, set())
+    return found
+
+
+def _body(node: Definition) -> str:
+    return python_code.meaning(ast.Module(list(node.body), []))
+
+
+def _permitted(evidence: Evidence, path: str, name: str) -> bool:
+    module = re.sub(r"(?:/__init__)?\.py$", "", path).replace("/", ".")
+    full = f".{module}.{name}"
+    for kind in (PermitKind.REMOVE_FEATURE, PermitKind.RENAME_API):
+        for permit in evidence.ticket.permits_of(kind):
+            for given in permit.names:
+                wanted = "." + given.strip().removesuffix("()").replace(":", ".").replace("/", ".").strip(".")
+                if full.endswith(wanted) or f"{full}.".find(f"{wanted}.") >= 0:
+                    return True
+    return False
+
+
+def _trivial(node: Function) -> bool:
+    """True for a body that only passes, raises NotImplementedError or returns a constant."""
+    body = [s for s in node.body if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))]
+    if not body:
+        return True
+    if len(body) > 1:
+        return False
+    one = body[0]
+    if isinstance(one, ast.Raise):
+        return "NotImplemented" in ast.dump(one)
+    if isinstance(one, ast.Return):
+        return one.value is None or not any(isinstance(n, ast.Name | ast.Call | ast.Attribute) for n in ast.walk(one.value))
+    return isinstance(one, ast.Pass)
+
+
+def _module(evidence: Evidence, modules: Modules, module: Module, everywhere: dict[str, set[str]]) -> Iterator[Finding]:
+    after = dict(python_code.definitions(module.after))
+    bodies = {b for s in everywhere.values() for b in s}
+    goal = f"{evidence.ticket.title} {evidence.ticket.goal}"
+    gone, stubbed = [], []
+    for name, node in python_code.definitions(module.before):
+        last = name.split(".")[-1]
+        if any(p.startswith("_") and not p.startswith("__init__") for p in name.split(".")) or _permitted(evidence, module.path, name):
+            continue
+        known = last in modules.test_names or re.search(rf"(?<![\w]){re.escape(last)}(?![\w])", goal) is not None
+        if name not in after:
+            bases = isinstance(after.get(name.rpartition(".")[0]), ast.ClassDef)
+            moved = last in everywhere and not bases
+            if known and not moved and _body(node) not in bodies and not any(name.startswith(f"{g}.") for g, _ in gone):
+                gone.append((name, node))
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            other = after[name]
+            abstract = any("abstract" in ast.dump(d) or "overload" in ast.dump(d) for d in other.decorator_list)
+            if isinstance(other, ast.FunctionDef | ast.AsyncFunctionDef) and _trivial(other) and not _trivial(node) and not abstract:
+                stubbed.append((name, other))
+    if gone:
+        yield finding(
+            "FEATURE_REMOVED", f"{', '.join(n for n, _ in gone[:5])} {'is' if len(gone) == 1 else 'are'} gone instead of repaired; no permit of the ticket names it.",
+            path=module.path, line=gone[0][1].lineno, key=" ".join(n for n, _ in gone),
+        )  # fmt: skip
+    if stubbed:
+        yield finding(
+            "FEATURE_STUBBED", f"{', '.join(n for n, _ in stubbed[:5])} no longer computes anything: the body is a constant, empty or not implemented.",
+            path=module.path, line=stubbed[0][1].lineno, key=" ".join(n for n, _ in stubbed), evidence=ast.unparse(stubbed[0][1])[:300],
+        )  # fmt: skip
+
+
