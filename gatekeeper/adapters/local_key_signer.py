@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 from collections.abc import Mapping
@@ -107,10 +108,9 @@ class LocalKeySigner:
     def _key(self) -> EllipticCurvePrivateKey:
         if self._loaded is None:
             if self._create and not os.path.lexists(self._path):
-                try:
+                # Another process may make it in this moment; then it is read like any other.
+                with contextlib.suppress(FileExistsError):
                     new_key(self._path)
-                except FileExistsError:
-                    pass  # another process made it in this moment; it is read below like any other
             self._loaded = load_key(self._path)
         return self._loaded
 

@@ -95,7 +95,7 @@ def moment(text: Any) -> float | None:
     if not isinstance(text, str) or len(text) != 20 or not text.endswith("Z"):
         return None
     try:
-        return datetime.fromisoformat(text[:-1] + "+00:00").timestamp()
+        return datetime.fromisoformat(text).timestamp()
     except (ValueError, OverflowError):
         return None
 
