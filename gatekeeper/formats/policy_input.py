@@ -239,7 +239,7 @@ def _run(run: SuiteRun) -> dict[str, Any]:
 def _scan(report: ScanReport) -> dict[str, Any]:
     return {
         "tool": plain_name(report.tool),
-        "targets": len(report.targets),
+        "targets": len(set(report.targets)),
         "scanned": len(set(report.scanned) & set(report.targets)) if report.targets else 0,
         "missing": len(set(report.targets) - set(report.scanned)),
         "errors": len(report.errors),
