@@ -37,7 +37,7 @@ def parse_junit(data: bytes) -> SuiteReport:
         )
     try:
         document: Any = JUnitXml.fromroot(root)
-        suites = list(_suites([document] if root.tag == "testsuite" else document, 0))
+        suites = list(_suites(document, 0))
         cases = tuple(_case(case) for suite in suites for case in suite if isinstance(case, TestCase))
     except (JUnitXmlError, ValueError, TypeError, AttributeError, KeyError) as error:
         raise InputError(CODE, f"The report cannot be read as JUnit XML: {error}.") from error
