@@ -20,11 +20,13 @@ from gatekeeper.domain.verdict import Mode, Verdict, worst
 from gatekeeper.errors import GatekeeperError, UsageError
 
 if TYPE_CHECKING:
+    from gatekeeper.adapters.kingfisher_scanner import KingfisherScanner
     from gatekeeper.adapters.git_enforcer import EnforcerRepository
     from gatekeeper.adapters.local_key_signer import LocalKeySigner
     from gatekeeper.adapters.rego_policy import RegoPolicy
-    from gatekeeper.adapters.environment_builder import 
+    from gatekeeper.adapters.environment_builder import UvEnvironmentBuilder
     from gatekeeper.adapters.git_mirror import GitMirror
+    from gatekeeper.adapters.semgrep_scanner import SemgrepScanner
     from gatekeeper.workflow.tools import Tools
 
 
@@ -248,3 +250,23 @@ def environment_builder(where: Paths) -> UvEnvironmentBuilder:
     from gatekeeper.adapters.environment_builder import UvEnvironmentBuilder
 
     return UvEnvironmentBuilder(where, recorder_distribution(), TREE)
+
+
+def secret_scanner(where: Paths) -> KingfisherScanner:
+    """The secret scanner. Call `start()` early: its rules load beside other work."""
+    from gatekeeper.adapters.kingfisher_scanner import KingfisherScanner
+
+    return KingfisherScanner(where.cache, where.state)
+
+
+def warm_secret_rules(where: Paths) -> None:
+    """Compile the secret rules into the cache (seconds, once a version)."""
+    secret_scanner(where).load()
+
+
+def code_scanner(where: Paths) -> SemgrepScanner:
+    """The code scanner."""
+    from gatekeeper.adapters.semgrep_scanner import SemgrepScanner
+    from gatekeeper.config import libexec
+
+    return SemgrepScanner(libexec())

@@ -1,0 +1,90 @@
+"""Orders to whoever judges a change, hidden in its own text. Phrases only: a paraphrase gets through, and a model that
+judges must treat all of the change as data anyway.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+_MACHINE = (
+    r"(?:(?:automated|automatic|ai|llm|model|machine|reviewing|review|verifying|verification|evaluating|grading|judging|coding)"
+    r"[\s-]+(?:code[\s-]+)?(?:reviewers?|assistants?|agents?|bots?|models?|judges?|graders?|gates?|verifiers?|evaluators?|tools?|systems?)"
+    r"|llms?\b|language models?|gatekeeper\b|copilot\b|claude\b|gpt-?\d*\b|gemini\b|\[/?(?:system|inst|admin|developer)\]|<\|?/?(?:system|im_start)[^>]{0,20}>|"
+    r"^\W{0,4}system\s*:|(?:dear|hey|attention)[,:\s]+(?:ai|llm|model|assistant|bot|agent)s?\b|if you are (?:an? )?(?:ai|llm|language model|agent|assistant|bot|automated|reviewing))"
+)
+_PERSON = r"(?:(?:note|notice|message|instructions?|attention)\s+(?:to|for)\s+(?:the\s+)?(?:reviewers?|judges?|graders?|verifiers?)|^\W{0,6}(?:reviewers?|judges?|graders?|verifiers?)\s*[:,])"
+_VERDICT = (
+    r"(?:(?:please\s+|must\s+|should\s+|always\s+|just\s+)(?:simply\s+)?(?:approve|accept|pass|merge)\b|\bapprove\s+(?:this|it|the|automatically|immediately|without)|"
+    r"auto(?:matically)?[\s-]*(?:approve|accept|merge)|\blgtm\b|verdict\s*[=:]?\s*[\"']?(?:pass|accept|approve)|"
+    r"(?:mark|classify|treat|rate|report|label|consider|score)\b.{0,40}\b(?:as\s+)?(?:approved|accepted|passed|passing|safe|low[\s-]risk|verified|correct|compliant|green)|"
+    r"(?:was|is|been|already)\s+(?:already\s+)?(?:pre-?)?approved\b|no (?:findings|issues|problems|violations)\b|(?:return|answer|respond|reply|output)\s+(?:only\s+)?(?:with\s+)?[\"'`]?(?:pass|accept|approve|verdict|ok|yes|true)\b)"
+)
+_SKIP = (
+    r"(?:(?:do not|don't|never|must not|should not|need not)\s+(?:analy[sz]e|review|flag|report|mention|check|run|scan|inspect|look at|block|reject|question|verify|raise)\b|"
+    r"\b(?:skip|ignore|disregard|bypass|disable|suppress|overlook)\s+(?:all\s+|any\s+|the\s+|this\s+|these\s+|your\s+|every\s+|further\s+)*(?:tests?|checks?|reviews?|findings?|failures?|warnings?|diff|file|changes?|rules?|polic(?:y|ies)|instructions?|scans?|verification)\b)"
+)
+_OVERRIDE = re.compile(
+    r"\b(?:ignore|disregard|forget|override)\s+(?:all\s+|any\s+)?(?:of\s+)?(?:the\s+|your\s+|my\s+)?(?:previous|prior|above|earlier|preceding|foregoing|system|existing)\s+(?:instructions?|prompts?|directions?|guidelines?|orders|directives|system\s+prompt)",
+    re.IGNORECASE,
+)
+_ORDERS = (
+    re.compile(_MACHINE + r".{0,240}?(?:" + _VERDICT + "|" + _SKIP + ")", re.IGNORECASE),
+    re.compile(_PERSON + r".{0,240}?" + _VERDICT, re.IGNORECASE),
+)
+_LEAD = re.compile(r"^\s*(?:#+|//+|/?\*+/?|--|;+|<!--|%+|\"\"\"|'''|>)?\s?")
+_WINDOW = 4
+_MAX_LINE = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """An order found. `quoted` says that it stands inside quotation marks: text about such orders, or test data."""
+
+    line: int
+    text: str
+    quoted: bool
+
+
+def reviewer_note(lines: Sequence[tuple[int, str]]) -> Note | None:
+    """The first order to a judge in `lines` ((number, text), ascending), an unquoted one before a quoted one.
+
+    A text that merely quotes the classic override phrase is no order at all.
+    """
+    weak: Note | None = None
+    for at, (number, whole) in enumerate(lines):
+        line = whole[:_MAX_LINE]
+        found = _OVERRIDE.search(line)
+        if found and not _quoted(line, found.start()):
+            return Note(number, line.strip()[:300], False)
+        joined = _LEAD.sub("", line)
+        begin = len(joined)
+        for (previous, _), (following, text) in zip(
+            lines[at : at + _WINDOW], lines[at + 1 : at + 1 + _WINDOW], strict=False
+        ):
+            if following != previous + 1 or not text.strip():
+                break
+            joined += " " + _LEAD.sub("", text[:_MAX_LINE])
+        for order in _ORDERS:
+            hit = order.search(joined)
+            if hit is None or hit.start() >= begin:
+                continue
+            note = Note(
+                number, joined[max(0, hit.start() - 40) : hit.end() + 80].strip()[:300], _quoted(joined, hit.start())
+            )
+            if not note.quoted:
+                return note
+            weak = weak or note
+    return weak
+
+
+def _quoted(line: str, at: int) -> bool:
+    """True where an odd number of one kind of quotation mark stands before the place on this line."""
+    before = line[:at]
+    return (
+        before.count('"') % 2 == 1
+        or before.count("`") % 2 == 1
+        or "\u201c" in before
+        or len(re.findall(r"(?<!\w)'", before)) % 2 == 1
+    )
