@@ -1,0 +1,20 @@
+"""The yardstick is bent: CI, limits, checkers, hooks and owners that demand less than before."""
+
+from __future__ import annotations
+
+from gatekeeper.checks.config_weakening.checkers import gutted_checkers
+from gatekeeper.checks.config_weakening.ci import weakened_ci
+from gatekeeper.checks.config_weakening.guards import weakened_guards
+from gatekeeper.checks.config_weakening.limits import weakened_limits
+from gatekeeper.domain.evidence import Evidence
+from gatekeeper.domain.finding import Finding
+
+
+def check(evidence: Evidence) -> tuple[Finding, ...]:
+    """Findings of category config_weakening, at most one a file for each kind."""
+    return (
+        *weakened_ci(evidence),
+        *weakened_limits(evidence),
+        *gutted_checkers(evidence),
+        *weakened_guards(evidence),
+    )

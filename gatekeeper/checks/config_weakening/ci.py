@@ -1,0 +1,199 @@
+"""CI definitions compared by meaning: triggers, jobs, commands, what happens on failure, permissions."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from gatekeeper.checks.config_weakening.limits import permitted
+from gatekeeper.domain.evidence import Evidence
+from gatekeeper.domain.finding import Finding, finding
+from gatekeeper.domain.tree import text
+from gatekeeper.domain.verdict import Effect
+from gatekeeper.formats import workflow_yaml
+
+_COMMANDS = {"run", "script", "command", "before_script", "after_script", "bash", "powershell", "pwsh", "cmd"}
+_LENIENT = {"continue-on-error", "allow_failure", "continueOnError", "ignore_failure", "soft_fail"}
+_TRIGGERS = ("pull_request", "push", "merge_group", "schedule")
+_PRIVILEGED = ("pull_request_target", "workflow_run", "issue_comment")
+_LOST = re.compile(r"\|\|\s*(?:true|:|exit\s+0|echo\b|/bin/true|printf\b)|;\s*(?:true|:|exit\s+0)\s*$|^\s*set\s+\+e|--exit-zero|--no-fail\b|--exit-code[= ]0|\|\s*tee\b|\|\s*cat\b|&\s*$|--suppress-tests|--maxfail=0|--passWithNoTests", re.M)  # fmt: skip
+_NARROW = re.compile(r"(?:^|\s)(?:-k|-m|--deselect|--ignore(?:-glob)?|--collect-only|--co|-p\s+no:|--lf|--sw|--no-cov|--cov-fail-under)(?:[ =]|$)")
+_CHECKING = re.compile(r"\b(?:pytest|tox|nox|unittest|test|check|lint|mypy|pyright|ruff|flake8|pylint|black|isort|bandit|semgrep|coverage|jest|vitest|eslint|tsc|cargo|go|make|npm|yarn|pnpm|gradle|mvn|pre-commit|gatekeeper|verify|audit|zizmor|safety|codeql|sonar)\b", re.I)  # fmt: skip
+_FALSE = re.compile(r"^\s*(?:\$\{\{\s*)?(?:false|0|''|\"\"|!\s*true|github\.event_name\s*==\s*'workflow_dispatch'|never|manual)(?:\s*\}\})?\s*$", re.I)
+_RANK = {"none": 0, "read": 1, "write": 2, "read-all": 1, "write-all": 3}
+
+
+def is_ci(path: str) -> bool:
+    """True for definitions of the common CI systems."""
+    lower = path.lower()
+    name = lower.rsplit("/", 1)[-1]
+    return lower.endswith((".yml", ".yaml")) and (
+        lower.startswith((".github/workflows/", ".github/actions/", ".circleci/", ".gitlab/", ".buildkite/", ".azure-pipelines/"))
+        or name in (".gitlab-ci.yml", "azure-pipelines.yml", ".travis.yml", "bitbucket-pipelines.yml", ".drone.yml", "appveyor.yml", ".cirrus.yml")
+    )  # fmt: skip
+
+
+def weakened_ci(evidence: Evidence) -> tuple[Finding, ...]:
+    """One finding a file: the worst that was found, the rest in its evidence."""
+    out = []
+    for changed in evidence.change.paths:
+        path = changed.path
+        if not is_ci(path):
+            continue
+        before, after = text(evidence.base, path), text(evidence.merged, path)
+        allowed = permitted(evidence, path)
+        old, new = workflow_yaml.load(before), workflow_yaml.load(after)
+        if before is not None and after is None:
+            same = any(p.new and changed.old and p.new.oid == changed.old.oid and is_ci(p.path) for p in evidence.change.paths)
+            rows = [] if same else [("CI_CHECK_REMOVED", f"{path} is gone.", None)]
+        elif new is None:
+            rows = [("CI_CHECK_REMOVED", f"{path} can no longer be read as YAML.", None)]
+        else:
+            rows = _compare(old if isinstance(old, dict) else None, new)
+        if not rows:
+            continue
+        if allowed:
+            rows = [(c, m, Effect.ASKS) for c, m, e in rows if e is None and c != "CI_CHANGED"]
+        rows.sort(key=lambda r: r[2] is not None)
+        if rows:
+            code, message, effect = rows[0]
+            out.append(finding(code, f"{path}: {message}", path=path, evidence="\n".join(m for _, m, _ in rows[:20]), key=message, effect=effect))
+    return tuple(out)
+
+
+Row = tuple[str, str, Effect | None]
+
+
+def _compare(old: dict[str, Any] | None, new: Any) -> list[Row]:
+    if not isinstance(new, dict):
+        return [("CI_CHECK_REMOVED", "the file defines nothing.", None)]
+    rows: list[Row] = []
+    rows += _triggers(old or {}, new, fresh=old is None)
+    rows += _permissions(old or {}, new, fresh=old is None)
+    if old is None:
+        return rows
+    rows += _leaves(old, new)
+    rows += _commands(old, new)
+    return rows
+
+
+def _events(doc: dict[str, Any]) -> dict[str, Any]:
+    on = doc.get("on")
+    if isinstance(on, str):
+        return {on: {}}
+    if isinstance(on, list):
+        return {str(o): {} for o in on}
+    return on if isinstance(on, dict) else {}
+
+
+def _triggers(old: dict[str, Any], new: dict[str, Any], *, fresh: bool) -> list[Row]:
+    a, b = _events(old), _events(new)
+    rows: list[Row] = [("CI_TRIGGER_PRIVILEGED", f"{e} runs with the target's rights on others' code.", None) for e in _PRIVILEGED if e in b and e not in a]
+    if fresh:
+        return rows
+    for event in _TRIGGERS:
+        if event in a and event not in b:
+            rows.append(("CI_TRIGGER_NARROWED", f"no longer runs on {event}.", None))
+        elif event in a and isinstance(b.get(event), dict):
+            was = a[event] if isinstance(a[event], dict) else {}
+            for key in ("paths", "paths-ignore", "branches", "branches-ignore", "tags", "types"):
+                before, after = was.get(key), b[event].get(key)
+                if before == after or after is None:
+                    continue
+                lax = key.endswith("ignore")
+                grown = set(map(str, after)) - set(map(str, before or []))
+                shrunk = set(map(str, before or [])) - set(map(str, after))
+                if (lax and grown) or (not lax and (before is None or shrunk)):
+                    rows.append(("CI_TRIGGER_NARROWED", f"{event} runs for less: {key} {before or 'none'} -> {after}.", None))
+    return rows
+
+
+def _permissions(old: dict[str, Any], new: dict[str, Any], *, fresh: bool) -> list[Row]:
+    rows: list[Row] = []
+
+    def scopes(value: Any) -> dict[str, int]:
+        if isinstance(value, str):
+            return {"*": _RANK.get(value, 0)}
+        return {k: _RANK.get(str(v), 0) for k, v in value.items()} if isinstance(value, dict) else {}
+
+    places = [("the workflow", old.get("permissions"), new.get("permissions"))]
+    was, now = old.get("jobs") or {}, new.get("jobs") or {}
+    if isinstance(was, dict) and isinstance(now, dict):
+        for name, job in now.items():
+            if isinstance(job, dict) and "permissions" in job:
+                earlier = was.get(name) if isinstance(was.get(name), dict) else {}
+                places.append((f"job {name}", (earlier or {}).get("permissions", old.get("permissions")), job["permissions"]))
+    for where, a, b in places:
+        if a is not None and b is None:
+            rows.append(("CI_PERMISSIONS_WIDENED", f"{where} no longer limits its permissions.", None))
+            continue
+        before, after = scopes(a), scopes(b)
+        wider = [k for k, v in after.items() if v >= 2 and v > before.get(k, before.get("*", 0))]
+        if wider and not (fresh and a is None and "*" not in wider):
+            rows.append(("CI_PERMISSIONS_WIDENED", f"{where} may now write {', '.join(wider)}.", None))
+        elif wider:
+            rows.append(("CI_PERMISSIONS_WIDENED", f"{where} may write {', '.join(wider)}.", Effect.ASKS))
+    return rows
+
+
+def _leaves(old: dict[str, Any], new: dict[str, Any]) -> list[Row]:
+    """Switches that make failures harmless or jobs idle. Position in lists does not count; the value and key do."""
+
+    def gathered(doc: Any) -> list[tuple[str, str, str]]:
+        return [("/".join(p for p in at if not p.isdigit()), at[-1] if not at[-1].isdigit() else "", str(v)) for at, v in workflow_yaml.walk(doc) if at]
+
+    had = gathered(old)
+    rows: list[Row] = []
+    for row in gathered(new):
+        if row in had:
+            had.remove(row)
+            continue
+        where, key, value = row
+        if key in _LENIENT and value.lower() not in ("false", "no", ""):
+            rows.append(("CI_FAILURE_IGNORED", f"{where} is {value}: a failure no longer counts.", None))
+        elif key in ("if", "when", "condition", "enabled", "rules"):
+            dead = bool(_FALSE.match(value))
+            rows.append(("CI_CHECK_REMOVED", f"{where} is {value[:120]}: {'it never runs' if dead else 'it runs in fewer cases'}.", None if dead else Effect.ASKS))  # fmt: skip
+        elif key == "shell" and re.search(r"\{0\}", value) and "-e" not in value:
+            rows.append(("CI_FAILURE_IGNORED", f"{where} is {value}: the shell no longer stops at a failure.", None))
+        elif key in ("PYTEST_ADDOPTS", "SKIP", "NO_VERIFY", "HUSKY", "PRE_COMMIT_ALLOW_NO_CONFIG"):
+            rows.append(("CI_CHECK_REMOVED", f"{where} is {value[:120]}: it switches checks off.", None))
+    return rows
+
+
+def _lines(doc: Any) -> list[str]:
+    out: list[str] = []
+    for at, value in workflow_yaml.walk(doc):
+        names = [p for p in at if not p.isdigit()]
+        if names and names[-1] in _COMMANDS and isinstance(value, str):
+            out += [" ".join(r.split()) for r in value.replace("\\\n", " ").splitlines() if r.strip() and not r.strip().startswith("#")]
+    return out
+
+
+def _commands(old: dict[str, Any], new: dict[str, Any]) -> list[Row]:
+    was, now = _lines(old), _lines(new)
+    rows: list[Row] = []
+    fresh = [c for c in now if c not in was]
+    for line in fresh:
+        if _LOST.search(line) and _CHECKING.search(line):
+            rows.append(("CI_FAILURE_IGNORED", f"`{line[:200]}` succeeds whatever it finds.", None))
+        elif line.strip() == "set +e":
+            rows.append(("CI_FAILURE_IGNORED", "`set +e` lets failures pass.", None))
+    ignored = bool(rows)
+    for line in [c for c in was if c not in now]:
+        if not _CHECKING.search(line) or re.match(r"(?:pip|python -m pip|npm (?:ci|install)|uv (?:sync|pip))\b", line):
+            continue
+        heir = max(fresh, key=lambda c: len(set(c.split()) & set(line.split())), default="")
+        alike = len(set(heir.split()) & set(line.split())) * 2 >= len(set(line.split())) if heir else False
+        if not alike:
+            rows.append(("CI_CHECK_REMOVED", f"`{line[:200]}` no longer runs.", None))
+        elif _NARROW.search(" " + heir) and not _NARROW.search(" " + line):
+            rows.append(("CI_CHECK_REMOVED", f"`{line[:100]}` became `{heir[:100]}`, which checks less.", None))
+        elif re.match(r"(?:echo|printf|true|:|#)(?:\s|$)", heir):
+            rows.append(("CI_CHECK_REMOVED", f"`{line[:100]}` became `{heir[:100]}`, which checks nothing.", None))
+        elif not ignored and not set(line.split()) <= set(heir.split()):
+            rows.append(("CI_CHANGED", f"`{line[:100]}` became `{heir[:100]}`.", Effect.ASKS))
+    jobs = [set(d["jobs"]) if isinstance(d.get("jobs"), dict) else set() for d in (old, new)]
+    if jobs[0] - jobs[1] and len(jobs[1]) < len(jobs[0]) and not rows:
+        rows.append(("CI_CHECK_REMOVED", f"job {', '.join(sorted(jobs[0] - jobs[1]))} is gone.", None))
+    return rows

@@ -1,0 +1,130 @@
+"""Hooks, owners and the gate's own settings: switched off, shortened or bypassed."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from typing import Any
+
+from gatekeeper.checks.config_weakening.limits import permitted
+from gatekeeper.domain.evidence import Evidence
+from gatekeeper.domain.finding import Finding, finding
+from gatekeeper.domain.instruments import SETTINGS_FILE
+from gatekeeper.domain.tree import text
+from gatekeeper.domain.verdict import Effect
+from gatekeeper.formats import workflow_yaml
+
+_BYPASS = re.compile(r"\bgit\b[^\n;|&]*\s(?:commit|push|merge|rebase|am|cherry-pick)\b[^\n;|&]*--no-verify|\bgit\s+commit\s+(?:-\w+\s+)*-\w*n\w*(?=\s|$)|--no-verify\b|core\.hooksPath|\bHUSKY(?:_SKIP_HOOKS)?=[01]\b|\bSKIP=\S+\s+git\b|pre-commit\s+uninstall|rm\s+(?:-\w+\s+)*\.git/hooks|chmod\s+-x\s+\.git/hooks", re.I)  # fmt: skip
+_NEGATED = re.compile(r"\b(?:never|not|don't|dont|do not|avoid|forbid\w*|refuse\w*|without|must not|no longer|prohibit\w*|instead of|reject\w*|ban\w*|disallow\w*|detect\w*)\b", re.I)  # fmt: skip
+_TEXTS = (".md", ".rst", ".txt", ".sh", ".yml", ".yaml", ".toml", ".cfg", ".ini", ".json", ".bash")
+
+
+def weakened_guards(evidence: Evidence) -> tuple[Finding, ...]:
+    """Bypassed hooks (a person decides), removed hooks, owners and gate settings."""
+    return (*_bypassed(evidence), *_hooks(evidence), *_owners(evidence), *_gate(evidence))
+
+
+def _bypass(line: str) -> bool:
+    return bool(_BYPASS.search(line)) and not _NEGATED.search(_BYPASS.sub(" ", line))
+
+
+def _bypassed(evidence: Evidence) -> list[Finding]:
+    for command in evidence.claim.commands:
+        if _BYPASS.search(command.cmd[:10_000]):
+            return [finding("HOOKS_BYPASSED", "The claim's own list of commands goes past the repository's hooks.", evidence=command.cmd[:300])]
+    for commit in evidence.change.commits:
+        row = next((r for r in commit.message[:50_000].splitlines() if _bypass(r)), None)
+        if row is not None:
+            return [finding("HOOKS_BYPASSED", f"The message of {commit.oid[:12]} speaks of going past the repository's hooks.", evidence=row[:300])]
+    for changed in evidence.change.paths:
+        name = changed.path.rsplit("/", 1)[-1]
+        if changed.new is None or not (name.lower().endswith(_TEXTS) or name in ("Makefile", "justfile", ".gitconfig")):
+            continue
+        had = set((text(evidence.base, changed.path) or "").splitlines())
+        for number, row in enumerate((text(evidence.merged, changed.path) or "")[:1_000_000].splitlines(), 1):
+            if row not in had and len(row) < 2000 and _bypass(row):
+                return [finding("HOOKS_BYPASSED", f"{changed.path} tells people or tools to go past the repository's hooks.", path=changed.path, line=number, evidence=row[:300])]  # fmt: skip
+    return []
+
+
+def _hooks(evidence: Evidence) -> list[Finding]:
+    out = []
+    for changed in evidence.change.paths:
+        path = changed.path
+        if changed.old is None or permitted(evidence, path):
+            continue
+        name = path.rsplit("/", 1)[-1]
+        before, after = text(evidence.base, path), text(evidence.merged, path)
+        if name in (".pre-commit-config.yaml", ".pre-commit-config.yml", "lefthook.yml"):
+            lost = sorted(_hook_ids(before) - _hook_ids(after))
+            if lost:
+                out.append(finding("HOOK_REMOVED", f"{path} no longer runs {', '.join(lost[:8])}.", path=path))
+        elif changed.new is None and (path.startswith((".husky/", ".githooks/", "hooks/"))):
+            out.append(finding("HOOK_REMOVED", f"The hook {path} is gone.", path=path))
+    return out
+
+
+def _hook_ids(content: str | None) -> set[str]:
+    leaves = workflow_yaml.walk(workflow_yaml.load(content))
+    skipped = {str(v) for at, v in leaves if "skip" in at}
+    manual = {at[:-2] for at, v in leaves if len(at) > 1 and "stages" in at and v == "manual"}
+    return {str(v) for at, v in leaves if at and at[-1] == "id" and at[:-1] not in manual} - skipped
+
+
+def _owners(evidence: Evidence) -> list[Finding]:
+    def owners(content: str | None) -> dict[str, set[str]]:
+        rows = [r.split("#")[0].split() for r in (content or "").splitlines()]
+        return {r[0]: set(r[1:]) for r in rows if r}
+
+    out = []
+    for changed in evidence.change.paths:
+        if changed.path.rsplit("/", 1)[-1] != "CODEOWNERS" or changed.old is None or permitted(evidence, changed.path):
+            continue
+        before, after = owners(text(evidence.base, changed.path)), owners(text(evidence.merged, changed.path))
+        lost = [p for p, who in before.items() if who and not who & after.get(p, set())]
+        unowned = [p for p, who in after.items() if p not in before and not who]
+        if lost or unowned:
+            out.append(finding("OWNERS_WEAKENED", f"{changed.path} takes the owners from {', '.join((lost + unowned)[:5])}.", path=changed.path))
+        elif before != after:
+            out.append(finding("OWNERS_WEAKENED", f"{changed.path} changes who must review.", path=changed.path, effect=Effect.ASKS))
+    return out
+
+
+def _gate(evidence: Evidence) -> list[Finding]:
+    out = []
+    for changed in evidence.change.paths:
+        path = changed.path
+        if permitted(evidence, path):
+            continue
+        if path == SETTINGS_FILE:
+            lost = _gate_lost(text(evidence.base, path), text(evidence.merged, path)) if changed.old else []
+            effect = None if lost else Effect.ASKS
+            out.append(finding("GATE_SETTINGS_CHANGED", f"{path} demands less: {'; '.join(lost[:5])}." if lost else f"{path} says how this gate works; a person looks at every change of it.", path=path, effect=effect))  # fmt: skip
+        elif path.rsplit("/", 1)[-1] in (".semgrepignore", ".gitleaksignore", ".gitleaks.toml", ".secrets.baseline", ".snyk"):
+            had = set((text(evidence.base, path) or "").splitlines())
+            rows = [r for r in (text(evidence.merged, path) or "").splitlines() if r.strip() and not r.startswith("#") and r not in had]
+            if rows:
+                out.append(finding("LIMIT_LOWERED", f"{path} hides more from a scanner.", path=path, evidence="\n".join(rows[:10])[:500]))
+    return out
+
+
+def _gate_lost(before: str | None, after: str | None) -> list[str]:
+    def table(content: str | None) -> dict[str, Any]:
+        try:
+            return tomllib.loads((content or "")[:1_000_000])
+        except (tomllib.TOMLDecodeError, RecursionError):
+            return {}
+
+    def suites(doc: dict[str, Any]) -> dict[str, Any]:
+        rows = doc.get("suite")
+        return {str(s.get("name")): s for s in rows if isinstance(s, dict)} if isinstance(rows, list) else {}
+
+    old, new = table(before), table(after)
+    lost = [f"suite {n} is gone" for n in suites(old) if n not in suites(new)]
+    for key in ("shared", "generated", "vendored"):
+        a, b = (str(d.get(key, d.get("scope") if key == "shared" else None)) for d in (old, new))
+        if a != b:
+            lost.append(f"{key} {a[:60]} -> {b[:60]}")
+    if old.get("instruments") and str(old.get("instruments")) != str(new.get("instruments")):
+        lost.append("instruments changed")
+    return lost
