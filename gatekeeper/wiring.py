@@ -20,12 +20,13 @@ from gatekeeper.domain.verdict import Mode, Verdict, worst
 from gatekeeper.errors import GatekeeperError, UsageError
 
 if TYPE_CHECKING:
-    from gatekeeper.adapters.kingfisher_scanner import KingfisherScanner
+    from gatekeeper.adapters.bubblewrap_sandbox import BubblewrapSandbox
+    from gatekeeper.adapters.environment_builder import UvEnvironmentBuilder
     from gatekeeper.adapters.git_enforcer import EnforcerRepository
+    from gatekeeper.adapters.git_mirror import GitMirror
+    from gatekeeper.adapters.kingfisher_scanner import KingfisherScanner
     from gatekeeper.adapters.local_key_signer import LocalKeySigner
     from gatekeeper.adapters.rego_policy import RegoPolicy
-    from gatekeeper.adapters.environment_builder import UvEnvironmentBuilder
-    from gatekeeper.adapters.git_mirror import GitMirror
     from gatekeeper.adapters.semgrep_scanner import SemgrepScanner
     from gatekeeper.workflow.tools import Tools
 
@@ -56,8 +57,6 @@ def check_tools(where: Paths, *, trust: bytes | None, publish: bool, timeout_s: 
 
     What takes long to load (secret rules, policy worker) starts loading at once, beside the git work.
     """
-    from gatekeeper.adapters.environment_builder import UvEnvironmentBuilder
-    from gatekeeper.adapters.git_mirror import GitMirror
     from gatekeeper.workflow.tools import Tools
 
     with ExitStack() as stack:
@@ -200,7 +199,6 @@ def policy_engine(directory: Path | None = None) -> RegoPolicy:
 
 def git_repositories(where: Paths) -> GitMirror:
     """Mirrors of repositories on this machine."""
-    from gatekeeper.adapters.environment_builder import UvEnvironmentBuilder
     from gatekeeper.adapters.git_mirror import GitMirror
 
     return GitMirror(where)
@@ -244,6 +242,13 @@ def enforcer_repository(repository: Path) -> EnforcerRepository:
     return EnforcerRepository(repository)
 
 
+def attestation_store() -> GitNotesStore:
+    """Statements in the notes of the repository itself."""
+    from gatekeeper.adapters.git_mirror import GitNotesStore
+
+    return GitNotesStore()
+
+
 def environment_builder(where: Paths) -> UvEnvironmentBuilder:
     """Environments of the tests, with the recorder of the sandbox in them."""
     from gatekeeper.adapters.bubblewrap_sandbox import TREE, recorder_distribution
@@ -270,3 +275,10 @@ def code_scanner(where: Paths) -> SemgrepScanner:
     from gatekeeper.config import libexec
 
     return SemgrepScanner(libexec())
+
+
+def sandbox(where: Paths) -> BubblewrapSandbox:
+    """The sandbox of this machine."""
+    from gatekeeper.adapters.bubblewrap_sandbox import BubblewrapSandbox
+
+    return BubblewrapSandbox(where)

@@ -1,0 +1,153 @@
+"""What the base's own files say about the environment: which locks, which requirements, what the project is called.
+
+Everything here comes from the protected branch; it is parsed all the same as if it did not.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass
+from typing import Any
+
+from packaging.requirements import InvalidRequirement, Requirement
+
+from gatekeeper.domain.settings import EnvironmentSettings
+from gatekeeper.domain.tree import Tree, text
+from gatekeeper.errors import CouldNotCheck
+
+DEVELOPMENT = (
+    "requirements-dev.txt", "requirements-test.txt", "requirements-tests.txt", "dev-requirements.txt",
+    "test-requirements.txt", "requirements_dev.txt", "requirements_test.txt", "requirements/dev.txt",
+    "requirements/test.txt", "requirements/tests.txt",
+)  # fmt: skip
+RUNTIME = ("requirements.txt", "requirements/base.txt")
+MAX_FILE = 4 * 1024 * 1024
+_LINE_PATH = re.compile(r"^\s*(-e\b|--editable\b|\.{1,2}(/|\s|$|\[)|file:)")
+
+
+@dataclass(frozen=True)
+class Requirements:
+    """Files for `uv pip install -r`, already cleaned."""
+
+    files: dict[str, str]
+    """All requirement and constraint files by path, so that `-r` and `-c` between them work."""
+    roots: tuple[str, ...]
+    hashed: bool
+    locked: bool
+    """False where the requirements are ranges from pyproject.toml."""
+
+
+def requirements(base: Tree, settings: EnvironmentSettings) -> Requirements:
+    """What to install. Raises `CouldNotCheck` (ENVIRONMENT_FAILED, blame environment) for a named lock that is missing."""
+    files = {
+        p: _clean(text(base, p) or "")
+        for p in base.entries
+        if _is_requirements(p) and (base.entries[p].size or 0) <= MAX_FILE
+    }
+    if settings.locks:
+        for name in settings.locks:
+            if name not in base.entries:
+                raise CouldNotCheck(
+                    "ENVIRONMENT_FAILED", f"The lock {name!r} of the settings is not on the target branch."
+                )
+            files[name] = _clean(text(base, name) or "")
+        roots: tuple[str, ...] = settings.locks
+    else:
+        development = next((n for n in DEVELOPMENT if n in files), None)
+        runtime = next((n for n in RUNTIME if n in files), None)
+        roots = tuple(n for n in (development, runtime) if n)
+        if (
+            development
+            and runtime
+            and (f"-r {runtime}" in files[development] or _hashed(files[development]) != _hashed(files[runtime]))
+        ):
+            roots = (development,)
+    if roots:
+        return Requirements(files, roots, all(_hashed(files[r]) for r in roots), locked=True)
+    lines = declared(base)
+    return Requirements({"declared.txt": "\n".join(lines) + "\n"}, ("declared.txt",), hashed=False, locked=not lines)
+
+
+def _is_requirements(path: str) -> bool:
+    name = path.rpartition("/")[2]
+    return path.count("/") <= 1 and name.endswith((".txt", ".in")) and ("requirements" in path or "constraints" in name)
+
+
+def _hashed(content: str) -> bool:
+    return "--hash=" in content
+
+
+def _clean(content: str) -> str:
+    """Without lines that would install the project itself or something from the tree: its code comes from the tree under test."""
+    return "\n".join("" if _LINE_PATH.match(line) else line for line in content.splitlines()) + "\n"
+
+
+def pyproject(base: Tree) -> dict[str, Any]:
+    """pyproject.toml as a table, empty where there is none or it is broken."""
+    content = text(base, "pyproject.toml")
+    if content is None or len(content) > MAX_FILE:
+        return {}
+    try:
+        return tomllib.loads(content)
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return {}
+
+
+def declared(base: Tree) -> list[str]:
+    """Requirement lines that pyproject.toml declares: dependencies and test extras or groups."""
+    document = pyproject(base)
+    project = document.get("project", {})
+    if not isinstance(project, dict):
+        return []
+    rows = list(project.get("dependencies", []) or [])
+    for table in (project.get("optional-dependencies", {}), document.get("dependency-groups", {})):
+        if isinstance(table, dict):
+            for name in ("test", "tests", "testing", "dev"):
+                rows += table.get(name, []) or []
+    good = []
+    for row in rows:
+        try:
+            requirement = Requirement(row) if isinstance(row, str) else None
+        except InvalidRequirement:
+            continue
+        if requirement is not None and requirement.url is None and requirement.name != project.get("name"):
+            good.append(str(requirement))
+    return sorted(set(good))
+
+
+def stand_in(base: Tree, tree_path: str) -> dict[str, bytes]:
+    """Files for site-packages that make the project importable and known by name, as an editable install would.
+
+    The path entry points into the tree under test, and stands last on sys.path: it completes, it shadows nothing.
+    """
+    has_src = any(p.startswith("src/") for p in base.entries)
+    files = {
+        "gatekeeper_tree.pth": f"{tree_path}/src\n{tree_path}\n".encode() if has_src else f"{tree_path}\n".encode()
+    }
+    project = pyproject(base).get("project", {})
+    name = project.get("name") if isinstance(project, dict) else None
+    if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,98}[A-Za-z0-9])?", name):
+        return files
+    version = project.get("version")
+    if not isinstance(version, str):
+        found = re.search(r"^Version: ([0-9A-Za-z.+!-]{1,40})$", text(base, "PKG-INFO") or "", re.MULTILINE)
+        version = found.group(1) if found else "0"
+    if not re.fullmatch(r"[0-9A-Za-z.+!-]{1,40}", version):
+        version = "0"
+    folder = f"{re.sub(r'[-_.]+', '_', name)}-{version}.dist-info"
+    files[f"{folder}/METADATA"] = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n".encode()
+    files[f"{folder}/INSTALLER"] = b"gatekeeper\n"
+    rows: dict[str, dict[str, str]] = {}
+    points = project.get("entry-points", {})
+    for group, table in {
+        "console_scripts": project.get("scripts", {}),
+        **(points if isinstance(points, dict) else {}),
+    }.items():
+        if isinstance(table, dict):
+            rows[str(group)] = {str(k): str(v) for k, v in table.items()}
+    lines = [f"[{g}]\n" + "".join(f"{k} = {v}\n" for k, v in t.items()) for g, t in rows.items() if t]
+    content = "\n".join(lines)
+    if content and all(c.isprintable() or c == "\n" for c in content):
+        files[f"{folder}/entry_points.txt"] = content.encode()
+    return files

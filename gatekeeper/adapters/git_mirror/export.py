@@ -1,0 +1,110 @@
+"""Trees on disk, byte for byte from blobs: cached by tree id, made whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import time
+from pathlib import Path
+
+from gatekeeper.adapters.git_mirror.reader import GitTree
+from gatekeeper.config import SANDBOX_ID
+from gatekeeper.domain.tree import EXECUTABLE, GITLINK, SYMLINK
+from gatekeeper.errors import CouldNotCheck
+
+MTIME = 1_000_000_000
+"""All files of a pristine tree have one old modification time, so that no run depends on when it was exported."""
+KEEP, KEEP_SECONDS = 300, 3600
+MAX_TREE = 2 * 1024**3
+
+
+def export(tree: GitTree, cache: Path) -> Path:
+    """The directory of `tree` below `cache`. Raises `CouldNotCheck` (GIT_FAILED), leaving nothing half-made."""
+    final = cache / tree.oid
+    try:
+        if final.is_dir():
+            os.utime(final)
+            return final
+        cache.mkdir(parents=True, exist_ok=True)
+        _sweep(cache)
+        building = Path(tempfile.mkdtemp(prefix=".new-", dir=cache))
+        try:
+            _write(tree, building)
+            try:
+                building.rename(final)
+            except OSError:
+                if not final.is_dir():  # another process was faster otherwise
+                    raise
+        finally:
+            shutil.rmtree(building, ignore_errors=True)
+    except OSError as error:
+        raise CouldNotCheck("GIT_FAILED", f"The tree cannot be written to disk: {error.strerror or error}.") from error
+    return final
+
+
+def _write(tree: GitTree, root: Path) -> None:
+    """Write everything into a fresh private directory.
+
+    Paths were validated by `listing`, the directory is new and only this process writes to it, and links are made last:
+    so no write can pass through a link.
+    """
+    total = sum(e.size or 0 for e in tree.entries.values())
+    if total > MAX_TREE:
+        raise CouldNotCheck("BLOB_TOO_LARGE", f"The tree has {total} bytes; at most {MAX_TREE} are exported.")
+    owner = SANDBOX_ID if os.geteuid() == 0 else -1
+    made: set[str] = {""}
+    links = []
+    base = os.fsencode(root)
+
+    def place(path: str) -> bytes:
+        return base + b"/" + path.encode("utf-8", "surrogateescape")
+
+    def directory(path: str) -> None:
+        if path in made:
+            return
+        directory(path.rpartition("/")[0])
+        os.mkdir(place(path), 0o755)
+        made.add(path)
+
+    for path, entry in tree.entries.items():
+        directory(path.rpartition("/")[0])
+        if entry.mode == GITLINK:
+            directory(path)
+        elif entry.mode == SYMLINK:
+            links.append(path)
+        else:
+            mode = 0o755 if entry.mode == EXECUTABLE else 0o644
+            handle = os.open(place(path), os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode)
+            with os.fdopen(handle, "wb") as file:
+                file.write(tree.read(path))
+                os.fchmod(handle, mode)
+                if owner >= 0:
+                    os.fchown(handle, owner, owner)
+                file.flush()
+                os.utime(handle, (MTIME, MTIME))
+    for path in links:
+        target = tree.read(path)
+        if not target or b"\x00" in target or len(target) > 4000:
+            raise CouldNotCheck("GIT_FAILED", f"The link {path[:80]!r} has no usable target.", blame="change")
+        os.symlink(target, place(path))
+        if owner >= 0:
+            os.lchown(place(path), owner, owner)
+    for path in sorted(made, key=len, reverse=True):
+        where = place(path) if path else base
+        os.chmod(where, 0o755)
+        if owner >= 0:
+            os.chown(where, owner, owner)
+        if path:
+            os.utime(where, (MTIME, MTIME))
+
+
+def _sweep(cache: Path) -> None:
+    """Remove the oldest trees over the count, but none that a run of the last hour may use."""
+    rows = sorted(
+        (entry.stat().st_mtime, entry.name) for entry in os.scandir(cache) if entry.is_dir(follow_symlinks=False)
+    )
+    limit = time.time() - KEEP_SECONDS
+    for stamp, name in rows[: max(0, len(rows) - KEEP)]:
+        if stamp < limit:
+            shutil.rmtree(cache / name, ignore_errors=True)

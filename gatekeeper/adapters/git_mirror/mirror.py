@@ -1,0 +1,233 @@
+"""`GitMirror`: fetch, describe, compose and export, all inside a bare mirror of the gate's own."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import re
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from gatekeeper.adapters.git_mirror import history
+from gatekeeper.adapters.git_mirror.export import export
+from gatekeeper.adapters.git_mirror.reader import GitTree, blobs
+from gatekeeper.adapters.git_mirror.runner import ATTRIBUTES, complaint, run
+from gatekeeper.config import Paths
+from gatekeeper.domain.change import Change, ChangedPath
+from gatekeeper.domain.ports import Mirror
+from gatekeeper.domain.tree import Tree
+from gatekeeper.errors import CouldNotCheck, InputError, NotMergeable, UsageError
+
+_SHA = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_SHORT = re.compile(r"[0-9a-f]{7,63}")
+_REF = re.compile(r"(?!.*(\.\.|@\{|//|\.lock(/|$)|/\.))[A-Za-z0-9_][A-Za-z0-9._/+@#%,=-]{0,250}(?<![./])")
+
+# The serving side reads the source's own configuration; what could run something there is ignored by git itself
+# (uploadpack.packObjectsHook counts from protected configuration only) or overridden on its command
+# line. The text is fixed: nothing of the caller's gets into this shell word.
+_UPLOAD_PACK = (
+    "git -c safe.directory=* -c uploadpack.allowAnySHA1InWant=true "
+    "-c core.hooksPath=/dev/null -c core.fsmonitor=false upload-pack"
+)
+
+
+class GitMirror:
+    """Implements `domain.ports.GitRepositories` for repositories on this machine."""
+
+    def __init__(self, paths: Paths) -> None:
+        self._paths = paths
+
+    # --- fetch ---
+
+    def fetch(self, source: str, target_ref: str, head: str) -> Mirror:
+        """See `GitRepositories.fetch`."""
+        git_dir = self._mirror(source)
+        refs = self._refs(git_dir, source)
+        target = _target(target_ref, refs)
+        base = refs[target]
+        wanted = self._resolve(source, head, refs)
+        with _locked(git_dir):
+            missing = [oid for oid in dict.fromkeys((base, wanted)) if not self._has(git_dir, oid)]
+            if missing:
+                self._bring(git_dir, source, missing, wanted)
+        for oid, what in ((base, "target"), (wanted, "head")):
+            kind = run(git_dir, ["cat-file", "-t", oid], ok=(0, 128)).stdout.strip()
+            if kind != b"commit":
+                code = "TARGET_NOT_FOUND" if what == "target" else "HEAD_NOT_FOUND"
+                raise UsageError(code, f"The {what} {oid[:12]} is {kind.decode() or 'no object'}, not a commit.")
+        return Mirror(git_dir, source, target, base, wanted)
+
+    def _mirror(self, source: str) -> Path:
+        if "\x00" in source or not os.path.isdir(source):
+            raise UsageError("REPOSITORY_UNREADABLE", f"There is no repository directory at {source[:200]!r}.")
+        name = hashlib.sha256(os.path.realpath(source).encode("utf-8", "surrogateescape")).hexdigest()[:40]
+        git_dir = self._paths.mirrors / f"{name}.git"
+        try:
+            self._paths.mirrors.mkdir(parents=True, exist_ok=True, mode=0o700)
+            with _locked(git_dir):
+                if not (git_dir / "gatekeeper-ready").exists():
+                    run(None, ["init", "-q", "--bare", "--template=", str(git_dir)])
+                    (git_dir / "info").mkdir(exist_ok=True)
+                    (git_dir / "info" / "attributes").write_text(ATTRIBUTES, encoding="ascii")
+                    (git_dir / "gatekeeper-ready").write_text("1\n", encoding="ascii")
+        except OSError as error:
+            raise CouldNotCheck("GIT_FAILED", f"The mirror cannot be made: {error.strerror or error}.") from error
+        return git_dir
+
+    def _refs(self, git_dir: Path, source: str) -> dict[str, str]:
+        args = ["ls-remote", "-q", f"--upload-pack={_UPLOAD_PACK}", "--", source]
+        try:
+            listed = run(git_dir, args)
+        except CouldNotCheck as error:
+            raise UsageError(
+                "REPOSITORY_UNREADABLE", f"{source[:200]!r} cannot be read as a git repository: {error.message}"
+            ) from error
+        refs = {}
+        for line in listed.stdout.decode("utf-8", "surrogateescape").splitlines():
+            oid, _, name = line.partition("\t")
+            if _SHA.fullmatch(oid) and not name.endswith("^{}"):
+                refs[name] = oid
+        return refs
+
+    def _resolve(self, source: str, head: str, refs: Mapping[str, str]) -> str:
+        if _SHA.fullmatch(head):
+            return head
+        for name in (head, f"refs/heads/{head}", f"refs/tags/{head}"):
+            if name in refs:
+                return refs[name]
+        if _SHORT.fullmatch(head):
+            found = {oid for oid in refs.values() if oid.startswith(head)}
+            if len(found) == 1:
+                return found.pop()
+        raise UsageError(
+            "HEAD_NOT_FOUND", f"{head[:80]!r} is no branch or tag of {source[:200]!r} and no full commit id.",
+            next_action="Give the full commit id (git rev-parse HEAD) or a branch name.",
+        )  # fmt: skip
+
+    def _has(self, git_dir: Path, oid: str) -> bool:
+        """True where this commit was fetched whole before: the ref is written only after a complete fetch."""
+        done = run(git_dir, ["rev-parse", "--verify", "-q", f"refs/gatekeeper/{oid}"], ok=(0, 1, 128))
+        return done.stdout.strip().decode("ascii", "replace") == oid
+
+    def _bring(self, git_dir: Path, source: str, oids: Sequence[str], head: str) -> None:
+        specs = [f"+{oid}:refs/gatekeeper/{oid}" for oid in oids]
+        args = [
+            "fetch", "-q", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--no-auto-maintenance",
+            f"--upload-pack={_UPLOAD_PACK}", "--", source, *specs,
+        ]  # fmt: skip
+        done = run(git_dir, args, ok=range(256))
+        if done.returncode == 0:
+            return
+        words = complaint(done.stderr)
+        if "not our ref" in words or "not a valid object" in words or "remote error" in words:
+            raise UsageError("HEAD_NOT_FOUND", f"The commit {head[:40]} does not exist in {source[:200]!r}.")
+        if "fsck" in words or "in pack" in words or "unpack" in words:
+            raise InputError("TREE_HOSTILE", f"Git refuses the objects of this change: {words}")
+        raise CouldNotCheck("GIT_FAILED", f"git fetch failed ({done.returncode}): {words}")
+
+    # --- describe ---
+
+    def describe(self, mirror: Mirror) -> Change:
+        """See `GitRepositories.describe`."""
+        git_dir = mirror.path
+        found = run(git_dir, ["merge-base", mirror.base, mirror.head], ok=(0, 1))
+        if found.returncode or not found.stdout.strip():
+            raise NotMergeable("UNRELATED_HISTORIES", "Head and the target branch have no commit in common.")
+        merge_base = found.stdout.split()[0].decode("ascii")
+        base_commit, head_commit = history.commit(git_dir, mirror.base), history.commit(git_dir, mirror.head)
+        merge_tree = self._merge(git_dir, mirror.base, mirror.head)
+        base, merged = GitTree(git_dir, base_commit.tree), GitTree(git_dir, merge_tree)
+        if merge_tree == base_commit.tree:
+            raise NotMergeable("NOTHING_TO_MERGE", "Merging head into the target would change no file.")
+        paths = tuple(
+            ChangedPath(p, base.entries.get(p), merged.entries.get(p))
+            for p in sorted(set(base.entries) | set(merged.entries))
+            if _mark(base, p) != _mark(merged, p)
+        )
+        commits = history.commits(git_dir, mirror.base, mirror.head)
+        return Change(
+            repository=mirror.repository,
+            target_ref=mirror.target_ref,
+            base=mirror.base,
+            base_tree=base_commit.tree,
+            merge_base=merge_base,
+            head=mirror.head,
+            head_tree=head_commit.tree,
+            merge_tree=merge_tree,
+            paths=paths,
+            commits=commits,
+            history=history.blobs_introduced(git_dir, commits),
+        )
+
+    def _merge(self, git_dir: Path, base: str, head: str) -> str:
+        """The tree of the merge, computed without a work tree; attributes and drivers of the commits have no say."""
+        done = run(git_dir, ["merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", base, head], ok=(0, 1))
+        parts = [p for p in done.stdout.split(b"\x00") if p]
+        if done.returncode == 0 and parts and _SHA.fullmatch(parts[0].decode("ascii", "replace")):
+            return parts[0].decode("ascii")
+        names = [p.decode("utf-8", "replace") for p in dict.fromkeys(parts[1:])]
+        shown = ", ".join(repr(n) for n in names[:10]) or "unknown files"
+        raise NotMergeable("MERGE_CONFLICT", f"Head conflicts with the target in {shown}.")
+
+    # --- trees ---
+
+    def tree(self, mirror: Mirror, tree: str) -> Tree:
+        """See `GitRepositories.tree`."""
+        return GitTree(mirror.path, tree)
+
+    def blobs(self, mirror: Mirror, oids: Sequence[str]) -> dict[str, bytes]:
+        """See `GitRepositories.blobs`."""
+        return blobs(mirror.path, oids)
+
+    def compose(self, mirror: Mirror, tree: str, replace: Mapping[str, tuple[str, str] | None]) -> str:
+        """See `GitRepositories.compose`. A path that is put back wins over whatever took its place as a directory or file."""
+        rows = {p: (e.mode, e.oid) for p, e in GitTree(mirror.path, tree).entries.items()}
+        for path in replace:
+            rows.pop(path, None)
+        for path, entry in replace.items():
+            if entry is None:
+                continue
+            for other in [o for o in rows if o.startswith(f"{path}/") or path.startswith(f"{o}/")]:
+                del rows[other]
+            rows[path] = entry
+        feed = b"".join(
+            f"{m} {o}\t".encode("ascii") + p.encode("utf-8", "surrogateescape") + b"\x00" for p, (m, o) in rows.items()
+        )
+        try:
+            with tempfile.TemporaryDirectory(prefix="index-", dir=mirror.path) as folder:
+                extra = {"GIT_INDEX_FILE": f"{folder}/index"}
+                run(mirror.path, ["update-index", "-z", "--add", "--index-info"], stdin=feed, extra=extra)
+                return run(mirror.path, ["write-tree"], extra=extra).stdout.strip().decode("ascii")
+        except OSError as error:
+            raise CouldNotCheck("GIT_FAILED", f"A tree cannot be composed: {error.strerror or error}.") from error
+
+    def export(self, mirror: Mirror, tree: str) -> Path:
+        """See `GitRepositories.export`."""
+        return export(GitTree(mirror.path, tree), self._paths.trees)
+
+
+def _mark(tree: GitTree, path: str) -> tuple[str, str] | None:
+    entry = tree.entries.get(path)
+    return (entry.mode, entry.oid) if entry else None
+
+
+def _target(name: str, refs: Mapping[str, str]) -> str:
+    full = name if name.startswith("refs/heads/") else f"refs/heads/{name}"
+    if not _REF.fullmatch(full) or full not in refs:
+        known = sorted(r.removeprefix("refs/heads/") for r in refs if r.startswith("refs/heads/"))
+        raise UsageError(
+            "TARGET_NOT_FOUND",
+            f"There is no branch {name[:80]!r}; the repository has {', '.join(known[:10]) or 'no branch'}.",
+        )
+    return full
+
+
+@contextmanager
+def _locked(git_dir: Path) -> Iterator[None]:
+    """One writer a mirror at a time, across processes."""
+    with open(f"{git_dir}.lock", "w", encoding="ascii") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
