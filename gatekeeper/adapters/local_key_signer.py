@@ -73,15 +73,19 @@ def load_key(path: Path) -> EllipticCurvePrivateKey:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
     except OSError as error:
         raise unusable(error.strerror or "unreadable") from error
-    with os.fdopen(handle, "rb") as file:
-        facts = os.fstat(file.fileno())
+    try:
+        facts = os.fstat(handle)
         if not stat.S_ISREG(facts.st_mode):
             raise unusable("it is no regular file")
         if facts.st_mode & 0o077:
             raise unusable(f"its mode {stat.S_IMODE(facts.st_mode):04o} lets others in; make it 0600")
         if facts.st_uid != os.geteuid():
             raise unusable("it belongs to another user")
-        data = file.read(MAX_KEY_FILE)
+        data = os.read(handle, MAX_KEY_FILE)
+    except OSError as error:
+        raise unusable(error.strerror or "unreadable") from error
+    finally:
+        os.close(handle)
     try:
         key = load_pem_private_key(data, password=None)
     except (ValueError, TypeError, UnsupportedAlgorithm):

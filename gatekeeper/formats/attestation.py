@@ -7,6 +7,7 @@ from typing import Any
 
 from gatekeeper.domain import binding
 from gatekeeper.domain.binding import Expected, Proven
+from gatekeeper.domain.statement import BINDING
 from gatekeeper.domain.trust import PublicKey, Trust
 from gatekeeper.errors import VerificationRefused
 from gatekeeper.formats.dsse import Envelope
@@ -54,7 +55,7 @@ def prove(bundles: Sequence[bytes], trust: Trust, expected: Expected, now: float
 
 def _issued(signed: Signed) -> tuple[float, bool]:
     statement = signed[2]
-    text = binding.field(statement, "predicate", binding.BINDING, "issuedAt")
+    text = binding.field(statement, "predicate", BINDING, "issuedAt")
     # At the same second the refusal comes first.
     passed = binding.field(statement, "predicate", "verificationResult") == "PASSED"
     return binding.moment(text) or 0.0, not passed

@@ -21,7 +21,9 @@ ENV = {
     "HOME": "/nonexistent",
     "GIT_CONFIG_NOSYSTEM": "1",
     "GIT_CONFIG_GLOBAL": os.devnull,
-    **{f"GIT_{who}_{what}": f"a@{who.lower()}.example" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")},
+    **{
+        f"GIT_{who}_{what}": f"a@{who.lower()}.example" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")
+    },
 }
 NOTES = "refs/notes/attestations"
 

@@ -93,9 +93,7 @@ def test_only_an_accepted_enforced_verdict_counts(key: Path, kinds: dict[str, An
     assert refusal(signed, attested.trust(signer, key), attested.expected(c), NOW + 1) == code
 
 
-@pytest.mark.parametrize(
-    ("now", "code"), [(NOW + 3600, "ATTESTATION_EXPIRED"), (NOW - 120, "ATTESTATION_FROM_FUTURE")]
-)
+@pytest.mark.parametrize(("now", "code"), [(NOW + 3600, "ATTESTATION_EXPIRED"), (NOW - 120, "ATTESTATION_FROM_FUTURE")])
 def test_time(key: Path, now: float, code: str) -> None:
     signer, c, _, signed = parts(key)
     assert refusal(signed, attested.trust(signer, key), attested.expected(c), now) == code
