@@ -1,0 +1,313 @@
+"""`BubblewrapSandbox`: one run from request to `SuiteRun`."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import resource
+import shutil
+import threading
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from gatekeeper.adapters.bubblewrap_sandbox import cgroups, command, process, runtime, seccomp
+from gatekeeper.config import SANDBOX_ID, Paths
+from gatekeeper.domain.ports import Limits, RunRequest
+from gatekeeper.domain.testrun import Engine, Session, SuiteReport, SuiteRun, Termination
+from gatekeeper.errors import CouldNotCheck, InputError
+from gatekeeper.formats.junit_xml import parse_junit
+
+_MIB = 1024 * 1024
+_OPEN_FILES = 4096
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What this machine can give; found once a process."""
+
+    bubblewrap: runtime.Bubblewrap
+    etc: Path
+    setpriv: str | None
+    """Program that drops root; None where the gate is not root."""
+    hierarchy: cgroups.Hierarchy | None
+    filter: bytes | None
+
+    @property
+    def engine(self) -> Engine:
+        """Guarantees had and missing."""
+        state = {
+            "network_none": True,
+            "overlay": True,
+            "environment_cleared": True,
+            "user_namespaces_off": True,
+            "dedicated_user": self.setpriv is not None,
+            "seccomp": self.filter is not None,
+            "memory_limit": self.hierarchy is not None,
+            "process_limit": True,
+            "disk_limit": self.hierarchy is not None,
+        }
+        return Engine(
+            name="bubblewrap",
+            version=self.bubblewrap.version,
+            isolation=tuple(word for word, had in state.items() if had),
+            missing=tuple(word for word, had in state.items() if not had),
+        )
+
+
+class BubblewrapSandbox:
+    """Runs suites in bubblewrap. Implements `domain.ports.Sandbox`; safe to call from several threads."""
+
+    def __init__(self, paths: Paths, *, at: str = command.TREE) -> None:
+        """`at` is where the tree appears inside."""
+        self._paths = paths
+        self._at = at
+        self._lock = threading.Lock()
+        self._found: Machine | None = None
+
+    def engine(self) -> Engine:
+        """What this machine can give. Raises `CouldNotCheck` (SANDBOX_UNAVAILABLE)."""
+        return self._machine().engine
+
+    def run(self, request: RunRequest) -> SuiteRun:
+        """See `domain.ports.Sandbox.run`."""
+        machine = self._machine()
+        inner = command.inner_command(request)
+        working = command.working_directory(request.suite, request.tree, self._at)
+        started = time.monotonic()
+        try:
+            with contextlib.ExitStack() as stack:
+                directory = self._run_directory(stack)
+                listener = process.Listener(directory, self._at)
+                stack.callback(listener.close)
+                group = None
+                if machine.hierarchy is not None:
+                    group = stack.enter_context(
+                        cgroups.Group(
+                            machine.hierarchy,
+                            memory_bytes=request.limits.memory_mib * _MIB,
+                            processes=request.limits.processes,
+                        )
+                    )
+                seen = self._start(request, machine, inner, working, listener, group, stack)
+                termination, exit_code = _termination(request, seen, group)
+                cpu = group.cpu_s if group is not None else None
+                reports, faults = _parsed(listener.files())
+                sessions = _checked(listener.sessions(), request, exit_code)
+        except OSError as error:
+            raise CouldNotCheck("SANDBOX_FAILED", f"The sandbox could not be set up: {error}.") from error
+        log = _harmless(seen.tail)
+        if not seen.started:
+            raise _not_started(log, machine, self._paths)
+        return SuiteRun(
+            id=request.id,
+            role=request.role,
+            suite=request.suite.name,
+            command=request.suite.command,
+            tree=request.tree_oid,
+            exit_code=exit_code,
+            termination=termination,
+            sessions=tuple(sessions),
+            reports=reports,
+            engine=machine.engine,
+            log=log,
+            wall_s=time.monotonic() - started,
+            cpu_s=cpu,
+            guarantee="recorded" if sessions else "reported" if reports else "exit_status",
+            report_faults=faults,
+            expects_records=request.environment.has_recorder and request.suite.runner == "pytest",
+        )
+
+    def _start(
+        self,
+        request: RunRequest,
+        machine: Machine,
+        inner: list[str],
+        working: str,
+        listener: process.Listener,
+        group: cgroups.Group | None,
+        stack: contextlib.ExitStack,
+    ) -> process.Seen:
+        sockets = {command.RECORDER_SOCKET: listener.records, command.REPORTS_SOCKET: listener.reports}
+        if not request.environment.has_recorder:
+            del sockets[command.RECORDER_SOCKET]
+        if not request.suite.reports:
+            del sockets[command.REPORTS_SOCKET]
+        options = command.bubblewrap_arguments(request, etc=machine.etc, sockets=sockets, working=working, at=self._at)
+        arguments = _memory_file("arguments", command.joined(options), stack)
+        fds = [arguments]
+        status = os.pipe()
+        argv = [str(machine.bubblewrap.path), "--args", str(arguments), "--json-status-fd", str(status[1])]
+        if machine.filter is not None:
+            fds.append(_memory_file("filter", machine.filter, stack))
+            argv += ["--seccomp", str(fds[-1])]
+        argv += ["--", *inner]
+        if machine.setpriv is not None:
+            user = str(SANDBOX_ID)
+            drop = ["--reuid", user, "--regid", user, "--clear-groups", "--inh-caps=-all", "--no-new-privs"]
+            argv = [machine.setpriv, *drop, "--pdeathsig", "KILL", "--", *argv]
+        return process.run(
+            argv,
+            pass_fds=[*fds, status[1]],
+            status=status,
+            wall_s=request.limits.wall_s,
+            output_bytes=request.limits.output_mib * _MIB,
+            limits=_process_limits(request.limits, grouped=group is not None),
+            join=group.join if group is not None else lambda _pid: None,
+            kill_all=group.kill if group is not None else lambda: None,
+            listener=listener,
+        )
+
+    def _run_directory(self, stack: contextlib.ExitStack) -> Path:
+        runtime.shared_directory(self._paths.runs)
+        directory = self._paths.runs / f"{os.getpid()}-{os.urandom(8).hex()}"
+        directory.mkdir(mode=0o711)
+        directory.chmod(0o711)
+        stack.callback(shutil.rmtree, directory, ignore_errors=True)
+        return directory
+
+    def _machine(self) -> Machine:
+        with self._lock:
+            if self._found is None:
+                self._found = self._look()
+            return self._found
+
+    def _look(self) -> Machine:
+        root = os.geteuid() == 0
+        runtime.shared_directory(self._paths.runtime)
+        if root and (closed := runtime.unreachable(self._paths.runtime / "x")) is not None:
+            raise CouldNotCheck(
+                "SANDBOX_UNAVAILABLE",
+                f"The sandbox user cannot pass through {closed}, above the gate's state directory.",
+                next_action="Set GATEKEEPER_STATE_DIR to a directory that every user can pass through.",
+            )
+        setpriv = shutil.which("setpriv") if root else None
+        if root and setpriv is None:
+            raise CouldNotCheck(
+                "SANDBOX_UNAVAILABLE",
+                "setpriv is missing, and bubblewrap is never started as root.",
+                next_action="Install util-linux, or run the gate as an ordinary user.",
+            )
+        hierarchy = cgroups.find()
+        if hierarchy is not None:
+            cgroups.sweep(hierarchy)
+        _sweep_runs(self._paths.runs)
+        return Machine(
+            bubblewrap=runtime.bubblewrap(self._paths, copy=root),
+            etc=runtime.etc(self._paths),
+            setpriv=setpriv,
+            hierarchy=hierarchy,
+            filter=seccomp.host_filter(),
+        )
+
+
+def _process_limits(limits: Limits, *, grouped: bool) -> list[tuple[int, int]]:
+    """Limits of each single process; without a control group they also stand in for the group's."""
+    found = [
+        (resource.RLIMIT_CORE, 0),
+        (resource.RLIMIT_FSIZE, limits.file_size_mib * _MIB),
+        (resource.RLIMIT_NOFILE, _OPEN_FILES),
+    ]
+    if not grouped:
+        found.append((resource.RLIMIT_AS, limits.memory_mib * _MIB))
+        user = SANDBOX_ID if os.geteuid() == 0 else os.geteuid()
+        # The kernel counts this for the user as a whole, so what runs already is added.
+        found.append((resource.RLIMIT_NPROC, limits.processes + _tasks_of(user)))
+    return found
+
+
+def _tasks_of(user: int) -> int:
+    count = 0
+    for entry in os.scandir("/proc"):
+        if entry.name.isdigit():
+            with contextlib.suppress(OSError):
+                if entry.stat().st_uid == user:
+                    count += len(os.listdir(f"/proc/{entry.name}/task"))
+    return count
+
+
+def _termination(
+    request: RunRequest, seen: process.Seen, group: cgroups.Group | None
+) -> tuple[Termination, int | None]:
+    code = seen.returncode
+    if seen.flooded:
+        return Termination.OUTPUT_FLOOD, None
+    if seen.timed_out:
+        return Termination.TIMED_OUT, None
+    if code != 0 and group is not None:
+        if group.out_of_memory:
+            return Termination.OUT_OF_MEMORY, None
+        if group.out_of_processes:
+            return Termination.TOO_MANY_PROCESSES, None
+    # bubblewrap says 128+n for a signal; pytest itself never ends with such a status.
+    if code < 0 or (code > 128 and request.suite.runner == "pytest"):
+        return Termination.SIGNALLED, None
+    return Termination.EXITED, code
+
+
+def _checked(sessions: list[Session], request: RunRequest, exit_code: int | None) -> list[Session]:
+    """For a structured run the recorded status must be that of the process; an opaque command may have many."""
+    if request.suite.runner != "pytest" or exit_code is None:
+        return sessions
+    return [
+        replace(s, complete=False, problems=(*s.problems, f"recorded status {s.exit_code}, process {exit_code}"))
+        if s.exit_code != exit_code
+        else s
+        for s in sessions
+    ]
+
+
+def _parsed(files: list[bytes]) -> tuple[tuple[SuiteReport, ...], tuple[tuple[str, str], ...]]:
+    reports, faults = [], []
+    for data in files:
+        try:
+            if len(data) > command.MAX_REPORT_BYTES:
+                raise InputError("INPUT_TOO_LARGE", f"A report has more than {command.MAX_REPORT_BYTES} bytes.")
+            reports.append(parse_junit(data))
+        except InputError as error:
+            faults.append((error.code, error.message))
+    return tuple(reports), tuple(faults)
+
+
+def _memory_file(name: str, content: bytes, stack: contextlib.ExitStack) -> int:
+    fd = os.memfd_create(name)
+    stack.callback(os.close, fd)
+    os.write(fd, content)
+    os.lseek(fd, 0, os.SEEK_SET)
+    return fd
+
+
+def _sweep_runs(runs: Path) -> None:
+    with contextlib.suppress(OSError):
+        for entry in os.scandir(runs):
+            owner = cgroups.owner_of(entry.name)
+            if owner is not None and not cgroups.alive(owner):
+                shutil.rmtree(entry.path, ignore_errors=True)
+
+
+@functools.cache
+def _controls() -> dict[int, str]:
+    return {c: "\N{REPLACEMENT CHARACTER}" for c in (*range(32), *range(127, 160)) if chr(c) not in "\n\t"}
+
+
+def _harmless(tail: bytes) -> str:
+    """Output as text: control characters, and so every terminal sequence, made visible and powerless."""
+    return tail.decode("utf-8", "replace").replace("\r\n", "\n").translate(_controls())
+
+
+def _not_started(log: str, machine: Machine, paths: Paths) -> CouldNotCheck:
+    """Why bubblewrap did not reach the command; its own words are in `log`."""
+    words = log.strip()[-400:] or "no message"
+    advice = None
+    code = "SANDBOX_FAILED"
+    if "uid map" in words or "user namespace" in words.lower() or "namespace failed" in words:
+        code = "SANDBOX_UNAVAILABLE"
+        advice = (
+            "This kernel refuses user namespaces to ordinary programs. On Ubuntu 23.10 and later: "
+            "`sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0`, or an AppArmor profile with `userns,` for "
+            f"{machine.bubblewrap.path}. In a container: allow the system calls unshare, mount and pivot_root."
+        )
+    elif "Permission denied" in words:
+        advice = f"The sandbox user must be able to reach the tree, the environment and {paths.state}."
+    return CouldNotCheck(code, f"bubblewrap ended before the command started: {words}", next_action=advice)
