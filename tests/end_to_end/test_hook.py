@@ -135,7 +135,8 @@ def test_verify_command_opens_no_socket(server: Server) -> None:
     bad = subprocess.run(
         [*command, "--commit", head, "--ref", "refs/heads/other", "--old", server.base], capture_output=True, text=True
     )
-    assert bad.returncode == 1 and "ATTESTATION_OTHER_BRANCH" in bad.stdout
+    assert bad.returncode == 1
+    assert "ATTESTATION_OTHER_BRANCH" in bad.stdout
 
 
 def test_a_foreign_hook_is_left_alone(tmp_path: Path) -> None:
