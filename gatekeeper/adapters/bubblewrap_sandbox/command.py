@@ -26,7 +26,7 @@ MAX_REPORTS = 64
 # the working directory last, where it completes the path as `python -m pytest` would but shadows nothing.
 _PYTEST = (
     "import sys; sys.path[:] = [p for p in sys.path if p]; import os, pytest; "
-    "sys.path.append(os.getcwd()); sys.argv[0] = 'pytest'; sys.exit(pytest.console_main())"
+    "sys.path.append(os.getcwd()); sys.argv[0] = 'pytest'; sys.exit(int(pytest.main()))"
 )
 
 # Removes reports that were in the tree before the command runs, and afterwards hands over what it wrote. It runs as the
