@@ -8,11 +8,17 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-_MACHINE = (
-    r"(?:(?:automated|automatic|ai|llm|model|machine|reviewing|review|verifying|verification|evaluating|grading|judging|coding)"
-    r"[\s-]+(?:code[\s-]+)?(?:reviewers?|assistants?|agents?|bots?|models?|judges?|graders?|gates?|verifiers?|evaluators?|tools?|systems?)"
-    r"|llms?\b|language models?|gatekeeper\b|copilot\b|claude\b|gpt-?\d*\b|gemini\b|\[/?(?:system|inst|admin|developer)\]|<\|?/?(?:system|im_start)[^>]{0,20}>|"
-    r"^\W{0,4}system\s*:|(?:dear|hey|attention)[,:\s]+(?:ai|llm|model|assistant|bot|agent)s?\b|if you are (?:an? )?(?:ai|llm|language model|agent|assistant|bot|automated|reviewing))"
+_JUDGE = (
+    r"(?:(?:automated|automatic|ai|llm|model|machine|code)[\s-]+(?:code[\s-]+)?(?:reviewers?|judges?|graders?|verifiers?|evaluators?|gates?)\b"
+    r"|(?:reviewing|review|verifying|evaluating|grading|judging)[\s-]+(?:assistants?|agents?|bots?|models?|ais?|llms?)\b"
+    r"|\[/?(?:system|inst|admin|developer)\]|<\|?/?(?:system|im_start)[^>]{0,20}>"
+    r"|if you are (?:an? )?(?:ai|llm|language model|agent|assistant|bot|automated|reviewing))"
+)
+# A machine's name alone is ordinary in a project about models: only speaking *to* it counts.
+_ADDRESSED = (
+    r"(?:\b(?:ais?|llms?|(?:language|ai) models?|(?:ai|coding) (?:agents?|assistants?|bots?|tools?)|assistants?|gatekeeper|copilot|claude|gpt-?\d*|gemini|bots?|agents?)\s*[:,]"
+    r"|(?:dear|hey|attention|note to|message (?:to|for)|instructions? (?:to|for))[,:\s]+(?:the |all |any )?(?:ais?|llms?|models?|assistants?|bots?|agents?|gatekeeper|copilot|claude|gemini)\b"
+    r"|^\W{0,4}system\s*:)"
 )
 _PERSON = r"(?:(?:note|notice|message|instructions?|attention)\s+(?:to|for)\s+(?:the\s+)?(?:reviewers?|judges?|graders?|verifiers?)|^\W{0,6}(?:reviewers?|judges?|graders?|verifiers?)\s*[:,])"
 _VERDICT = (
@@ -30,7 +36,7 @@ _OVERRIDE = re.compile(
     re.IGNORECASE,
 )
 _ORDERS = (
-    re.compile(_MACHINE + r".{0,240}?(?:" + _VERDICT + "|" + _SKIP + ")", re.IGNORECASE),
+    re.compile("(?:" + _JUDGE + "|" + _ADDRESSED + r").{0,240}?(?:" + _VERDICT + "|" + _SKIP + ")", re.IGNORECASE),
     re.compile(_PERSON + r".{0,240}?" + _VERDICT, re.IGNORECASE),
 )
 _LEAD = re.compile(r"^\s*(?:#+|//+|/?\*+/?|--|;+|<!--|%+|\"\"\"|'''|>)?\s?")

@@ -1,0 +1,143 @@
+"""Both scanners keep the port's promises; every code rule fires on its positive text and not on its negative one."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from gatekeeper.adapters.kingfisher_scanner import KingfisherScanner
+from gatekeeper.adapters.semgrep_scanner import SemgrepScanner
+from gatekeeper.adapters.semgrep_scanner.scanner import RULES
+from gatekeeper.config import Paths, libexec
+from gatekeeper.domain.ports import ScanTarget
+from gatekeeper.errors import CouldNotCheck, reasons
+
+ASK = "r = client.chat.completions.create(model='m')\nx = r.choices[0].message.content\n"
+JS = "const r = await client.chat.completions.create({});\nconst x = r.choices[0].message.content;\n"
+# rule: (extension, positive, negative)
+SAMPLES = {
+    "py-model-output-exec": ("py", ASK + "exec(x)\n", ASK + "print(x)\nexec('1')\n"),
+    "py-model-output-eval": ("py", ASK + "eval(x)\n", ASK + "ast.literal_eval(x)\n"),
+    "py-model-output-shell": ("py", ASK + "subprocess.run(x, shell=True)\n", ASK + "subprocess.run(['ls'])\n"),
+    "py-model-output-import": ("py", ASK + "importlib.import_module(x)\n", "importlib.import_module(name)\n"),
+    "py-model-output-template": ("py", ASK + "jinja2.Template(x)\n", ASK + "jinja2.Template('a').render(x=x)\n"),
+    "py-model-output-deserialise": ("py", ASK + "pickle.loads(x)\n", ASK + "json.loads(x)\n"),
+    "py-model-output-sql": ("py", ASK + "db.execute(x)\n", ASK + "db.execute('select ?', (x,))\n"),
+    "py-model-output-html": ("py", ASK + "Markup(x)\n", ASK + "Markup(html.escape(x))\n"),
+    "py-model-output-path": ("py", ASK + "open(x)\n", ASK + "open('a', 'w').write(x)\n"),
+    "js-model-output-eval": ("js", JS + "eval(x);\n", JS + "JSON.parse(x);\n"),
+    "js-model-output-shell": ("ts", JS + "child_process.exec(x);\n", JS + "console.log(x);\n"),
+    "js-model-output-html": ("ts", JS + "e.innerHTML = x;\n", JS + "e.innerHTML = DOMPurify.sanitize(x);\ne.textContent = x;\n"),
+    "py-tool-argument-shell": ("py", "@mcp.tool()\ndef run(cmd):\n    os.system(cmd)\n", "def run(cmd):\n    os.system('ls')\n"),
+    "js-tool-argument-shell": ("js", "execSync(toolCall.arguments.cmd);\n", "execSync('ls');\n"),
+    "agent-cli-checks-off": ("sh", "claude -p hi --dangerously-skip-permissions\n", "claude -p hi --allowedTools Read\n"),
+    "py-allow-dangerous": ("py", "load(x, allow_dangerous_deserialization=True)\n", "load(x, allow_dangerous_deserialization=False)\n"),
+    "py-bypass-permissions": ("py", "Options(permission_mode='bypassPermissions')\n", "Options(permission_mode='plan')\n"),
+    "py-code-tool": ("py", "tools = [ShellTool()]\n", "tools = [SearchTool()]\n"),
+    "py-trust-remote-code": ("py", "A.from_pretrained('m', trust_remote_code=True)\n", "A.from_pretrained('m')\n"),
+    "py-torch-load-pickle": ("py", "torch.load(p, weights_only=False)\n", "torch.load(p, weights_only=True)\n"),
+    "py-keras-unsafe": ("py", "load_model(p, safe_mode=False)\n", "load_model(p)\n"),
+    "py-unpickle-download": ("py", "pickle.loads(requests.get(u).content)\n", "json.loads(requests.get(u).content)\n"),
+    "py-yaml-unsafe": ("py", "yaml.load(s, Loader=yaml.Loader)\n", "yaml.load(s, Loader=yaml.SafeLoader)\nyaml.safe_load(s)\n"),
+    "py-tls-off": ("py", "requests.get(u, verify=False)\n", "requests.get(u, verify='ca.pem')\n"),
+    "js-tls-off": ("js", "new Agent({rejectUnauthorized: false});\n", "new Agent({rejectUnauthorized: true});\n"),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def code() -> SemgrepScanner:
+    made = SemgrepScanner(libexec())
+    if not made.binary.is_file():
+        if os.environ.get("CI") == "true":
+            pytest.fail("semgrep is not installed")
+        pytest.skip("semgrep is not installed")
+    return made
+
+
+def targets(files: dict[str, str | bytes]) -> list[ScanTarget]:
+    return [ScanTarget(p, p, c.encode() if isinstance(c, str) else c) for p, c in files.items()]
+
+
+def test_every_rule_has_samples():
+    ids = {i for f in RULES.glob("*.yml") for i in re.findall(r"^  - id: (\S+)", f.read_text(), re.MULTILINE)}
+    assert ids - {"canary"} == set(SAMPLES)
+
+
+def test_rules_fire_on_positive_and_only_on_positive(code):
+    files = {}
+    for rule, (ext, good, bad) in SAMPLES.items():
+        files[f"{rule}/pos.{ext}"], files[f"{rule}/neg.{ext}"] = good, bad
+    report = code.scan(targets(files))
+    assert report.verified, report.errors
+    got = {(h.rule, h.path) for h in report.hits}
+    for rule, (ext, _, _) in SAMPLES.items():
+        assert (rule, f"{rule}/pos.{ext}") in got
+    assert [g for g in got if "/neg." in str(g[1])] == []
+    assert {h.metadata["code"] for h in report.hits} <= set(reasons())
+
+
+def test_every_kind_of_file_counts_as_scanned(code):
+    report = code.scan(
+        targets({"README.md": "x", "Makefile": "", "a b\n.toml": "x=1", "-rf.py": "x=1", "../../e.py": "y"})
+    )
+    assert report.verified
+    assert set(report.scanned) == {"README.md", "Makefile", "a b\n.toml", "-rf.py", "../../e.py"}
+
+
+@pytest.mark.parametrize(
+    "data", ["exec(1)".encode("utf-16"), b"x = 1\x00", b"# -*- coding: utf-7 -*-\nx", b"x=1\n" * 400_000]
+)
+def test_source_that_the_engine_would_not_see_is_a_hit(code, data):
+    report = code.scan(targets({"a.py": data}))
+    assert [h.metadata["code"] for h in report.hits] == ["UNREADABLE_SOURCE"]
+
+
+def test_binary_data_is_left_out_on_purpose(code):
+    assert code.scan(targets({"logo.png": b"\x89PNG\x00\x01"})).verified
+
+
+def test_out_of_time_is_not_verified():
+    scanner = SemgrepScanner(libexec(), wall_s=0.001)
+    if scanner.binary.is_file():
+        report = scanner.scan(targets({"a.py": "x = 1"}))
+        assert not report.verified
+        assert "out of time" in report.errors[0]
+
+
+def test_bad_rule_is_not_verified(code, tmp_path: Path):
+    (tmp_path / "a.yml").write_text(
+        "rules:\n  - id: x\n    languages: [python]\n    pattern: 'f((('\n    message: m\n    severity: ERROR\n"
+    )
+    assert not SemgrepScanner(libexec(), rules=tmp_path).scan(targets({"a.py": "x = 1"})).verified
+
+
+def test_missing_engine_is_could_not_check(tmp_path: Path):
+    with pytest.raises(CouldNotCheck) as caught:
+        SemgrepScanner(tmp_path).scan(targets({"a.py": "x = 1"}))
+    assert caught.value.code == "CODE_SCAN_FAILED"
+
+
+def test_nosem_comment_does_not_help(code):
+    assert code.scan(targets({"a.py": "requests.get(u, verify=False)  # nosemgrep\n"})).hits
+
+
+def test_nothing_to_scan_is_verified(code, gate_paths: Paths):
+    assert code.scan([]).verified
+    assert KingfisherScanner(gate_paths.cache, gate_paths.state).scan([]).verified
+
+
+def test_engine_fault_of_secrets_is_not_verified(gate_paths: Paths):
+    scanner = KingfisherScanner(gate_paths.cache, gate_paths.state)
+    scanner.load()
+
+    class Broken:
+        def scan(self, *_: object, **__: object) -> None:
+            raise TimeoutError
+
+    scanner._engine = Broken()
+    report = scanner.scan(targets({"a.py": "x"}))
+    assert not report.verified
+    assert report.scanned == ()
