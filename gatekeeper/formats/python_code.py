@@ -141,7 +141,9 @@ def imports(tree: ast.AST) -> dict[str, str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
-                table[alias.asname or alias.name.split(".")[0]] = alias.name if alias.asname else alias.name.split(".")[0]
+                table[alias.asname or alias.name.split(".")[0]] = (
+                    alias.name if alias.asname else alias.name.split(".")[0]
+                )
         elif isinstance(node, ast.ImportFrom):
             start = "." * node.level + (node.module or "")
             for alias in node.names:
@@ -155,7 +157,11 @@ def dotted(node: ast.AST, names: dict[str, str]) -> str:
     while isinstance(node, ast.Attribute):
         parts.append(node.attr)
         node = node.value
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("__import__", "import_module"):
+    if (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id in ("__import__", "import_module")
+    ):
         first = folded(node.args[0]) if node.args else None
         return ".".join([first, *reversed(parts)]) if first else ""
     if not isinstance(node, ast.Name):

@@ -15,7 +15,9 @@ from packaging.utils import canonicalize_name
 MAX_TEXT = 8_000_000
 """Characters of one manifest; lock files of large projects have a few million."""
 _HASH = re.compile(r"--hash[= ]\s*([A-Za-z0-9]+:[A-Za-z0-9+/=_-]+)")
-_URL = re.compile(r"^(?:[a-z0-9+.-]+://|git@|git\+|file:|link:|portal:|github:|gitlab:|bitbucket:|\.{1,2}/|/)", re.I)
+_URL = re.compile(
+    r"^(?:[a-z0-9+.-]+://|git@|git\+|file:|link:|portal:|github:|gitlab:|bitbucket:|\.{1,2}/|/)", re.IGNORECASE
+)
 _INDEX = re.compile(
     r"^(--extra-index-url|--index-url|-i|--find-links|-f|--trusted-host|--pre|--no-index|--prefer-binary)(?:[= ]|$)"
 )
@@ -96,7 +98,9 @@ def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
         yield start, held.strip()
 
 
-def requirement(spec: str, line: int = 1, *, hashes: frozenset[str] = frozenset(), section: str = "") -> Dependency | None:
+def requirement(
+    spec: str, line: int = 1, *, hashes: frozenset[str] = frozenset(), section: str = ""
+) -> Dependency | None:
     """One PEP 508 requirement, or a bare URL or path; None where it is neither."""
     if _URL.match(spec):
         return Dependency(_url_name(spec), hashes=hashes, source=spec[:300], line=line, section=section)
@@ -106,7 +110,12 @@ def requirement(spec: str, line: int = 1, *, hashes: frozenset[str] = frozenset(
         return None
     pins = [s.version for s in parsed.specifier if s.operator in ("==", "===") and "*" not in s.version]
     return Dependency(
-        canonicalize_name(parsed.name), pins[0] if len(pins) == 1 else "", hashes, (parsed.url or "")[:300], line, section
+        canonicalize_name(parsed.name),
+        pins[0] if len(pins) == 1 else "",
+        hashes,
+        (parsed.url or "")[:300],
+        line,
+        section,
     )
 
 
@@ -152,17 +161,39 @@ def pyproject(text: str) -> Manifest | None:
     uv = _dict(tool.get("uv"))
     take(uv.get("dev-dependencies"), "tool.uv.dev-dependencies")
     poetry = _dict(tool.get("poetry"))
-    tables = [(poetry.get("dependencies"), "tool.poetry.dependencies"), (poetry.get("dev-dependencies"), "tool.poetry.dev")]
+    tables = [
+        (poetry.get("dependencies"), "tool.poetry.dependencies"),
+        (poetry.get("dev-dependencies"), "tool.poetry.dev"),
+    ]
     tables += [(_dict(g).get("dependencies"), f"tool.poetry.group.{n}") for n, g in _dict(poetry.get("group")).items()]
     for specs, section in tables:
         for name, value in _dict(specs).items():
             if name.lower() != "python":
-                found.append(Dependency(canonicalize_name(name), _exact(value), source=_source(value), line=line_of(name), section=section))
+                found.append(
+                    Dependency(
+                        canonicalize_name(name),
+                        _exact(value),
+                        source=_source(value),
+                        line=line_of(name),
+                        section=section,
+                    )
+                )
     for name, value in _dict(uv.get("sources")).items():
         if _source(value):
-            found.append(Dependency(canonicalize_name(name), source=_source(value), line=line_of(name), section="tool.uv.sources"))
-    options = [(f"index {json.dumps(i, default=str)[:250]}", line_of("index")) for i in _list(uv.get("index")) + _list(poetry.get("source")) + _list(_dict(tool.get("pdm")).get("source"))]
-    options += [(f"{key} {uv[key]}", line_of(key)) for key in ("index-url", "extra-index-url", "find-links", "allow-insecure-host") if key in uv]
+            found.append(
+                Dependency(
+                    canonicalize_name(name), source=_source(value), line=line_of(name), section="tool.uv.sources"
+                )
+            )
+    options = [
+        (f"index {json.dumps(i, default=str)[:250]}", line_of("index"))
+        for i in _list(uv.get("index")) + _list(poetry.get("source")) + _list(_dict(tool.get("pdm")).get("source"))
+    ]
+    options += [
+        (f"{key} {uv[key]}", line_of(key))
+        for key in ("index-url", "extra-index-url", "find-links", "allow-insecure-host")
+        if key in uv
+    ]
     system = _dict(table.get("build-system"))
     take(system.get("requires"), "build-system.requires")
     build = {k: system[k] for k in ("build-backend", "backend-path") if k in system}
@@ -170,7 +201,14 @@ def pyproject(text: str) -> Manifest | None:
     build["hooks"] = sorted([*_dict(hatch.get("hooks")), *_dict(_dict(tool.get("setuptools")).get("cmdclass"))])
     if isinstance(poetry.get("build"), str | dict):
         build["hooks"].append(f"poetry build {poetry['build']}")
-    return Manifest(tuple(found), tuple(options), False, tuple(faults), build, canonicalize_name(str(project.get("name") or poetry.get("name") or "")))
+    return Manifest(
+        tuple(found),
+        tuple(options),
+        False,
+        tuple(faults),
+        build,
+        canonicalize_name(str(project.get("name") or poetry.get("name") or "")),
+    )
 
 
 def lock_toml(text: str) -> Manifest | None:
@@ -183,13 +221,19 @@ def lock_toml(text: str) -> Manifest | None:
     for row in _list(table.get("package")) + _list(table.get("packages")):
         if not isinstance(row, dict) or not isinstance(row.get("name"), str):
             continue
-        files = _list(row.get("files")) + _list(row.get("wheels")) + ([row["sdist"]] if isinstance(row.get("sdist"), dict) else [])
+        files = (
+            _list(row.get("files"))
+            + _list(row.get("wheels"))
+            + ([row["sdist"]] if isinstance(row.get("sdist"), dict) else [])
+        )
         hashes = frozenset(str(f["hash"]) for f in files if isinstance(f, dict) and "hash" in f)
         origin = _dict(row.get("source"))
         source = next((str(origin[k]) for k in ("git", "url", "path", "directory") if k in origin), "")
         if origin.get("type") in ("legacy", "registry") or "registry" in origin:
             source = ""
-        found.append(Dependency(canonicalize_name(row["name"]), str(row.get("version") or ""), hashes, source, section="lock"))
+        found.append(
+            Dependency(canonicalize_name(row["name"]), str(row.get("version") or ""), hashes, source, section="lock")
+        )
     return Manifest(tuple(found))
 
 
@@ -199,7 +243,14 @@ def package_json(text: str) -> Manifest | None:
     if table is None:
         return None
     found = []
-    for section in ("dependencies", "devDependencies", "optionalDependencies", "peerDependencies", "overrides", "resolutions"):
+    for section in (
+        "dependencies",
+        "devDependencies",
+        "optionalDependencies",
+        "peerDependencies",
+        "overrides",
+        "resolutions",
+    ):
         for name, value in _dict(table.get(section)).items():
             spec = value if isinstance(value, str) else ""
             exact = spec if re.fullmatch(r"\d[\w.+-]*", spec) else ""
@@ -219,13 +270,31 @@ def package_lock(text: str) -> Manifest | None:
     for path, row in _dict(table.get("packages")).items():
         if path and isinstance(row, dict):
             origin = str(row.get("resolved") or "")
-            outside = origin if origin and not re.match(r"https://registry\.(?:npmjs\.org|yarnpkg\.com)/", origin) else ""
-            found.append(Dependency(path.rsplit("node_modules/", 1)[-1], str(row.get("version") or ""), frozenset(str(row["integrity"]).split()) if "integrity" in row else frozenset(), outside, section="lock"))
+            outside = (
+                origin if origin and not re.match(r"https://registry\.(?:npmjs\.org|yarnpkg\.com)/", origin) else ""
+            )
+            found.append(
+                Dependency(
+                    path.rsplit("node_modules/", 1)[-1],
+                    str(row.get("version") or ""),
+                    frozenset(str(row["integrity"]).split()) if "integrity" in row else frozenset(),
+                    outside,
+                    section="lock",
+                )
+            )
     for section in ("default", "develop"):
         for name, row in _dict(table.get(section)).items():
             one = _dict(row)
             outside = next((str(one[k]) for k in ("git", "file", "path") if k in one), "")
-            found.append(Dependency(canonicalize_name(name), str(one.get("version") or "").lstrip("="), frozenset(map(str, _list(one.get("hashes")))), outside, section="lock"))
+            found.append(
+                Dependency(
+                    canonicalize_name(name),
+                    str(one.get("version") or "").lstrip("="),
+                    frozenset(map(str, _list(one.get("hashes")))),
+                    outside,
+                    section="lock",
+                )
+            )
     return Manifest(tuple(found))
 
 

@@ -31,7 +31,7 @@ def load(text: str | None) -> Any | None:
                 depth -= 1
             if depth > MAX_DEPTH or aliases > MAX_ALIASES:
                 return None
-        return next(iter(yaml.load_all(text, Loader=yaml.BaseLoader)), None)  # noqa: S506 - BaseLoader makes strings only
+        return next(iter(yaml.load_all(text, Loader=yaml.BaseLoader)), None)
     except (yaml.YAMLError, ValueError, TypeError, RecursionError):
         return None
 

@@ -13,8 +13,21 @@ from gatekeeper.domain.instruments import InstrumentKind, Instruments
 from gatekeeper.domain.tree import text
 from gatekeeper.formats import python_code
 
-_FOLDERS = {"tools", "scripts", "ci", "bin", "hooks", ".githooks", "dev", "build_tools", "devtools", "lint", "utils", ".hooks"}
-_NAMES = re.compile(r"(?:check|lint|cover|verify|validate|audit|gate|guard|policy|license)", re.I)
+_FOLDERS = {
+    "tools",
+    "scripts",
+    "ci",
+    "bin",
+    "hooks",
+    ".githooks",
+    "dev",
+    "build_tools",
+    "devtools",
+    "lint",
+    "utils",
+    ".hooks",
+}
+_NAMES = re.compile(r"(?:check|lint|cover|verify|validate|audit|gate|guard|policy|license)", re.IGNORECASE)
 
 
 def gutted_checkers(evidence: Evidence) -> tuple[Finding, ...]:
@@ -27,7 +40,9 @@ def gutted_checkers(evidence: Evidence) -> tuple[Finding, ...]:
             continue
         kind = instruments.kind(path)
         folder = set(path.split("/")[:-1]) & _FOLDERS
-        if kind not in (InstrumentKind.SCRIPT, InstrumentKind.DECLARED) and not (kind is None and folder and _NAMES.search(path.rsplit("/", 1)[-1])):
+        if kind not in (InstrumentKind.SCRIPT, InstrumentKind.DECLARED) and not (
+            kind is None and folder and _NAMES.search(path.rsplit("/", 1)[-1])
+        ):
             continue
         before = python_code.parse(text(evidence.base, path))
         after_text = text(evidence.merged, path)
@@ -61,9 +76,9 @@ def _failures(tree: ast.AST) -> Counter[str]:
             found["assert"] += 1
         elif isinstance(node, ast.Call):
             called = python_code.dotted(node.func, names)
-            if called in ("sys.exit", "exit", "quit", "os._exit") and node.args and _may_fail(node.args[0]):
-                found["exit with a status"] += 1
-            elif called == "SystemExit" and node.args and _may_fail(node.args[0]):
+            if (called in ("sys.exit", "exit", "quit", "os._exit") and node.args and _may_fail(node.args[0])) or (
+                called == "SystemExit" and node.args and _may_fail(node.args[0])
+            ):
                 found["exit with a status"] += 1
             elif getattr(node.func, "attr", "") in ("append", "add", "extend", "error", "fail", "report", "warn"):
                 found["reported problem"] += 1
@@ -84,7 +99,7 @@ def _lost(before: ast.Module, after: ast.Module) -> list[str]:
     limits = _limits(after)
     for name, value in _limits(before).items():
         now = limits.get(name)
-        if now is not None and now != value and (now > value if re.search(r"max|limit|allowed|toler", name, re.I) else now < value if re.search(r"min|thresh|under|requir|cover", name, re.I) else False):  # fmt: skip
+        if now is not None and now != value and (now > value if re.search(r"max|limit|allowed|toler", name, re.IGNORECASE) else now < value if re.search(r"min|thresh|under|requir|cover", name, re.IGNORECASE) else False):  # fmt: skip
             lost.append(f"{name} {value} -> {now}")
     first = next((s for s in after.body if isinstance(s, ast.Expr) and isinstance(s.value, ast.Call) and "exit" in ast.dump(s.value.func) and not any(_may_fail(a) for a in s.value.args)), None)  # fmt: skip
     if first is not None and ast.dump(first) not in {ast.dump(s) for s in before.body}:

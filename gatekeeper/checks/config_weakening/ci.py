@@ -16,10 +16,15 @@ _COMMANDS = {"run", "script", "command", "before_script", "after_script", "bash"
 _LENIENT = {"continue-on-error", "allow_failure", "continueOnError", "ignore_failure", "soft_fail"}
 _TRIGGERS = ("pull_request", "push", "merge_group", "schedule")
 _PRIVILEGED = ("pull_request_target", "workflow_run", "issue_comment")
-_LOST = re.compile(r"\|\|\s*(?:true|:|exit\s+0|echo\b|/bin/true|printf\b)|;\s*(?:true|:|exit\s+0)\s*$|^\s*set\s+\+e|--exit-zero|--no-fail\b|--exit-code[= ]0|\|\s*tee\b|\|\s*cat\b|&\s*$|--suppress-tests|--maxfail=0|--passWithNoTests", re.M)  # fmt: skip
-_NARROW = re.compile(r"(?:^|\s)(?:-k|-m|--deselect|--ignore(?:-glob)?|--collect-only|--co|-p\s+no:|--lf|--sw|--no-cov|--cov-fail-under)(?:[ =]|$)")
-_CHECKING = re.compile(r"\b(?:pytest|tox|nox|unittest|test|check|lint|mypy|pyright|ruff|flake8|pylint|black|isort|bandit|semgrep|coverage|jest|vitest|eslint|tsc|cargo|go|make|npm|yarn|pnpm|gradle|mvn|pre-commit|gatekeeper|verify|audit|zizmor|safety|codeql|sonar)\b", re.I)  # fmt: skip
-_FALSE = re.compile(r"^\s*(?:\$\{\{\s*)?(?:false|0|''|\"\"|!\s*true|github\.event_name\s*==\s*'workflow_dispatch'|never|manual)(?:\s*\}\})?\s*$", re.I)
+_LOST = re.compile(r"\|\|\s*(?:true|:|exit\s+0|echo\b|/bin/true|printf\b)|;\s*(?:true|:|exit\s+0)\s*$|^\s*set\s+\+e|--exit-zero|--no-fail\b|--exit-code[= ]0|\|\s*tee\b|\|\s*cat\b|&\s*$|--suppress-tests|--maxfail=0|--passWithNoTests", re.MULTILINE)  # fmt: skip
+_NARROW = re.compile(
+    r"(?:^|\s)(?:-k|-m|--deselect|--ignore(?:-glob)?|--collect-only|--co|-p\s+no:|--lf|--sw|--no-cov|--cov-fail-under)(?:[ =]|$)"
+)
+_CHECKING = re.compile(r"\b(?:pytest|tox|nox|unittest|test|check|lint|mypy|pyright|ruff|flake8|pylint|black|isort|bandit|semgrep|coverage|jest|vitest|eslint|tsc|cargo|go|make|npm|yarn|pnpm|gradle|mvn|pre-commit|gatekeeper|verify|audit|zizmor|safety|codeql|sonar)\b", re.IGNORECASE)  # fmt: skip
+_FALSE = re.compile(
+    r"^\s*(?:\$\{\{\s*)?(?:false|0|''|\"\"|!\s*true|github\.event_name\s*==\s*'workflow_dispatch'|never|manual)(?:\s*\}\})?\s*$",
+    re.IGNORECASE,
+)
 _RANK = {"none": 0, "read": 1, "write": 2, "read-all": 1, "write-all": 3}
 
 
@@ -44,7 +49,9 @@ def weakened_ci(evidence: Evidence) -> tuple[Finding, ...]:
         allowed = permitted(evidence, path)
         old, new = workflow_yaml.load(before), workflow_yaml.load(after)
         if before is not None and after is None:
-            same = any(p.new and changed.old and p.new.oid == changed.old.oid and is_ci(p.path) for p in evidence.change.paths)
+            same = any(
+                p.new and changed.old and p.new.oid == changed.old.oid and is_ci(p.path) for p in evidence.change.paths
+            )
             rows = [] if same else [("CI_CHECK_REMOVED", f"{path} is gone.", None)]
         elif new is None:
             rows = [("CI_CHECK_REMOVED", f"{path} can no longer be read as YAML.", None)]
@@ -57,7 +64,16 @@ def weakened_ci(evidence: Evidence) -> tuple[Finding, ...]:
         rows.sort(key=lambda r: r[2] is not None)
         if rows:
             code, message, effect = rows[0]
-            out.append(finding(code, f"{path}: {message}", path=path, evidence="\n".join(m for _, m, _ in rows[:20]), key=message, effect=effect))
+            out.append(
+                finding(
+                    code,
+                    f"{path}: {message}",
+                    path=path,
+                    evidence="\n".join(m for _, m, _ in rows[:20]),
+                    key=message,
+                    effect=effect,
+                )
+            )
     return tuple(out)
 
 
@@ -88,7 +104,11 @@ def _events(doc: dict[str, Any]) -> dict[str, Any]:
 
 def _triggers(old: dict[str, Any], new: dict[str, Any], *, fresh: bool) -> list[Row]:
     a, b = _events(old), _events(new)
-    rows: list[Row] = [("CI_TRIGGER_PRIVILEGED", f"{e} runs with the target's rights on others' code.", None) for e in _PRIVILEGED if e in b and e not in a]
+    rows: list[Row] = [
+        ("CI_TRIGGER_PRIVILEGED", f"{e} runs with the target's rights on others' code.", None)
+        for e in _PRIVILEGED
+        if e in b and e not in a
+    ]
     if fresh:
         return rows
     for event in _TRIGGERS:
@@ -104,7 +124,9 @@ def _triggers(old: dict[str, Any], new: dict[str, Any], *, fresh: bool) -> list[
                 grown = set(map(str, after)) - set(map(str, before or []))
                 shrunk = set(map(str, before or [])) - set(map(str, after))
                 if (lax and grown) or (not lax and (before is None or shrunk)):
-                    rows.append(("CI_TRIGGER_NARROWED", f"{event} runs for less: {key} {before or 'none'} -> {after}.", None))
+                    rows.append(
+                        ("CI_TRIGGER_NARROWED", f"{event} runs for less: {key} {before or 'none'} -> {after}.", None)
+                    )
     return rows
 
 
@@ -122,7 +144,9 @@ def _permissions(old: dict[str, Any], new: dict[str, Any], *, fresh: bool) -> li
         for name, job in now.items():
             if isinstance(job, dict) and "permissions" in job:
                 earlier = was.get(name) if isinstance(was.get(name), dict) else {}
-                places.append((f"job {name}", (earlier or {}).get("permissions", old.get("permissions")), job["permissions"]))
+                places.append(
+                    (f"job {name}", (earlier or {}).get("permissions", old.get("permissions")), job["permissions"])
+                )
     for where, a, b in places:
         if a is not None and b is None:
             rows.append(("CI_PERMISSIONS_WIDENED", f"{where} no longer limits its permissions.", None))
@@ -140,7 +164,11 @@ def _leaves(old: dict[str, Any], new: dict[str, Any]) -> list[Row]:
     """Switches that make failures harmless or jobs idle. Position in lists does not count; the value and key do."""
 
     def gathered(doc: Any) -> list[tuple[str, str, str]]:
-        return [("/".join(p for p in at if not p.isdigit()), at[-1] if not at[-1].isdigit() else "", str(v)) for at, v in workflow_yaml.walk(doc) if at]
+        return [
+            ("/".join(p for p in at if not p.isdigit()), at[-1] if not at[-1].isdigit() else "", str(v))
+            for at, v in workflow_yaml.walk(doc)
+            if at
+        ]
 
     had = gathered(old)
     rows: list[Row] = []
@@ -166,8 +194,17 @@ def _lines(doc: Any) -> list[str]:
     for at, value in workflow_yaml.walk(doc):
         names = [p for p in at if not p.isdigit()]
         if names and names[-1] in _COMMANDS and isinstance(value, str):
-            out += [" ".join(r.split()) for r in value.replace("\\\n", " ").splitlines() if r.strip() and not r.strip().startswith("#")]
+            out += [
+                " ".join(r.split())
+                for r in value.replace("\\\n", " ").splitlines()
+                if r.strip() and not r.strip().startswith("#")
+            ]
     return out
+
+
+def _narrowing(line: str) -> int:
+    """How many options of a command choose less to be checked (`python -m` is none of them)."""
+    return len(_NARROW.findall(re.sub(r"\bpython[0-9.]*\s+-m\b", "", f" {line}")))
 
 
 def _commands(old: dict[str, Any], new: dict[str, Any]) -> list[Row]:
@@ -187,7 +224,7 @@ def _commands(old: dict[str, Any], new: dict[str, Any]) -> list[Row]:
         alike = len(set(heir.split()) & set(line.split())) * 2 >= len(set(line.split())) if heir else False
         if not alike:
             rows.append(("CI_CHECK_REMOVED", f"`{line[:200]}` no longer runs.", None))
-        elif _NARROW.search(" " + heir) and not _NARROW.search(" " + line):
+        elif _narrowing(heir) > _narrowing(line):
             rows.append(("CI_CHECK_REMOVED", f"`{line[:100]}` became `{heir[:100]}`, which checks less.", None))
         elif re.match(r"(?:echo|printf|true|:|#)(?:\s|$)", heir):
             rows.append(("CI_CHECK_REMOVED", f"`{line[:100]}` became `{heir[:100]}`, which checks nothing.", None))

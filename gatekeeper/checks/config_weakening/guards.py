@@ -14,8 +14,8 @@ from gatekeeper.domain.tree import text
 from gatekeeper.domain.verdict import Effect
 from gatekeeper.formats import workflow_yaml
 
-_BYPASS = re.compile(r"\bgit\b[^\n;|&]*\s(?:commit|push|merge|rebase|am|cherry-pick)\b[^\n;|&]*--no-verify|\bgit\s+commit\s+(?:-\w+\s+)*-\w*n\w*(?=\s|$)|--no-verify\b|core\.hooksPath|\bHUSKY(?:_SKIP_HOOKS)?=[01]\b|\bSKIP=\S+\s+git\b|pre-commit\s+uninstall|rm\s+(?:-\w+\s+)*\.git/hooks|chmod\s+-x\s+\.git/hooks", re.I)  # fmt: skip
-_NEGATED = re.compile(r"\b(?:never|not|don't|dont|do not|avoid|forbid\w*|refuse\w*|without|must not|no longer|prohibit\w*|instead of|reject\w*|ban\w*|disallow\w*|detect\w*)\b", re.I)  # fmt: skip
+_BYPASS = re.compile(r"\bgit\b[^\n;|&]*\s(?:commit|push|merge|rebase|am|cherry-pick)\b[^\n;|&]*--no-verify|\bgit\s+commit\s+(?:-\w+\s+)*-\w*n\w*(?=\s|$)|--no-verify\b|core\.hooksPath|\bHUSKY(?:_SKIP_HOOKS)?=[01]\b|\bSKIP=\S+\s+git\b|pre-commit\s+uninstall|rm\s+(?:-\w+\s+)*\.git/hooks|chmod\s+-x\s+\.git/hooks", re.IGNORECASE)  # fmt: skip
+_NEGATED = re.compile(r"\b(?:never|not|don't|dont|do not|avoid|forbid\w*|refuse\w*|without|must not|no longer|prohibit\w*|instead of|reject\w*|ban\w*|disallow\w*|detect\w*)\b", re.IGNORECASE)  # fmt: skip
 _TEXTS = (".md", ".rst", ".txt", ".sh", ".yml", ".yaml", ".toml", ".cfg", ".ini", ".json", ".bash")
 
 
@@ -31,11 +31,23 @@ def _bypass(line: str) -> bool:
 def _bypassed(evidence: Evidence) -> list[Finding]:
     for command in evidence.claim.commands:
         if _BYPASS.search(command.cmd[:10_000]):
-            return [finding("HOOKS_BYPASSED", "The claim's own list of commands goes past the repository's hooks.", evidence=command.cmd[:300])]
+            return [
+                finding(
+                    "HOOKS_BYPASSED",
+                    "The claim's own list of commands goes past the repository's hooks.",
+                    evidence=command.cmd[:300],
+                )
+            ]
     for commit in evidence.change.commits:
         row = next((r for r in commit.message[:50_000].splitlines() if _bypass(r)), None)
         if row is not None:
-            return [finding("HOOKS_BYPASSED", f"The message of {commit.oid[:12]} speaks of going past the repository's hooks.", evidence=row[:300])]
+            return [
+                finding(
+                    "HOOKS_BYPASSED",
+                    f"The message of {commit.oid[:12]} speaks of going past the repository's hooks.",
+                    evidence=row[:300],
+                )
+            ]
     for changed in evidence.change.paths:
         name = changed.path.rsplit("/", 1)[-1]
         if changed.new is None or not (name.lower().endswith(_TEXTS) or name in ("Makefile", "justfile", ".gitconfig")):
@@ -84,9 +96,19 @@ def _owners(evidence: Evidence) -> list[Finding]:
         lost = [p for p, who in before.items() if who and not who & after.get(p, set())]
         unowned = [p for p, who in after.items() if p not in before and not who]
         if lost or unowned:
-            out.append(finding("OWNERS_WEAKENED", f"{changed.path} takes the owners from {', '.join((lost + unowned)[:5])}.", path=changed.path))
+            out.append(
+                finding(
+                    "OWNERS_WEAKENED",
+                    f"{changed.path} takes the owners from {', '.join((lost + unowned)[:5])}.",
+                    path=changed.path,
+                )
+            )
         elif before != after:
-            out.append(finding("OWNERS_WEAKENED", f"{changed.path} changes who must review.", path=changed.path, effect=Effect.ASKS))
+            out.append(
+                finding(
+                    "OWNERS_WEAKENED", f"{changed.path} changes who must review.", path=changed.path, effect=Effect.ASKS
+                )
+            )
     return out
 
 
@@ -100,11 +122,28 @@ def _gate(evidence: Evidence) -> list[Finding]:
             lost = _gate_lost(text(evidence.base, path), text(evidence.merged, path)) if changed.old else []
             effect = None if lost else Effect.ASKS
             out.append(finding("GATE_SETTINGS_CHANGED", f"{path} demands less: {'; '.join(lost[:5])}." if lost else f"{path} says how this gate works; a person looks at every change of it.", path=path, effect=effect))  # fmt: skip
-        elif path.rsplit("/", 1)[-1] in (".semgrepignore", ".gitleaksignore", ".gitleaks.toml", ".secrets.baseline", ".snyk"):
+        elif path.rsplit("/", 1)[-1] in (
+            ".semgrepignore",
+            ".gitleaksignore",
+            ".gitleaks.toml",
+            ".secrets.baseline",
+            ".snyk",
+        ):
             had = set((text(evidence.base, path) or "").splitlines())
-            rows = [r for r in (text(evidence.merged, path) or "").splitlines() if r.strip() and not r.startswith("#") and r not in had]
+            rows = [
+                r
+                for r in (text(evidence.merged, path) or "").splitlines()
+                if r.strip() and not r.startswith("#") and r not in had
+            ]
             if rows:
-                out.append(finding("LIMIT_LOWERED", f"{path} hides more from a scanner.", path=path, evidence="\n".join(rows[:10])[:500]))
+                out.append(
+                    finding(
+                        "LIMIT_LOWERED",
+                        f"{path} hides more from a scanner.",
+                        path=path,
+                        evidence="\n".join(rows[:10])[:500],
+                    )
+                )
     return out
 
 

@@ -12,12 +12,19 @@ from gatekeeper.domain.ticket import PermitKind
 from gatekeeper.domain.tree import text
 from gatekeeper.formats.tool_settings import is_settings, read, words
 
-_LOWER_IS_WEAKER = re.compile(r"(?:^|[._-])(?:fail[_-]under|min(?:imum)?|threshold|target|branches|functions|lines|statements|score|required)(?:$|[._-])", re.I)  # fmt: skip
-_HIGHER_IS_WEAKER = re.compile(r"(?:^|[._-])(?:max(?:imum)?|line[_-]length|complexity|tolerance|allowed|warnings|limit)(?:$|[._-])", re.I)
+_LOWER_IS_WEAKER = re.compile(r"(?:^|[._-])(?:fail[_-]under|min(?:imum)?|threshold|target|branches|functions|lines|statements|score|required)(?:$|[._-])", re.IGNORECASE)  # fmt: skip
+_HIGHER_IS_WEAKER = re.compile(
+    r"(?:^|[._-])(?:max(?:imum)?|line[_-]length|complexity|tolerance|allowed|warnings|limit)(?:$|[._-])", re.IGNORECASE
+)
 _TRUE_IS_STRICT = re.compile(r"(?:^|[._-])(?:strict\w*|warn_\w+|disallow_\w+|check_\w+|no_implicit\w*|no_\w+|branch|fail_on\w*|enable\w*|error\w*|verify\w*|noImplicit\w*|noUnused\w*|noUnchecked\w*|exactOptional\w*|use[A-Z]\w*)$")  # fmt: skip
-_TRUE_IS_LAX = re.compile(r"(?:^|[._-])(?:ignore_\w+|allow_\w+|skip_\w+|disable\w*|exit[_-]zero|skip\w*|implicit_\w+|exclude\w*|allow[A-Z]\w*)$")
-_LIST_LAX = re.compile(r"(?:^|[._-])(?:(?:extend[_-])?ignore\w*|(?:extend[_-])?exclude\w*|omit|disable\w*|lint_ignore|skip\w*|(?:extend[_-])?per[_-]file[_-]ignores?.*|exclude_also|exclude_lines|whitelist|allow\w*|ignore[_-]paths|baseline|unfixable_ok|disable_error_code)$", re.I)  # fmt: skip
-_LIST_STRICT = re.compile(r"(?:^|[._-])(?:(?:extend[_-])?select|enable\w*|rules|checks|source|source_pkgs|include|files|packages|plugins|fail[_-]on\w*|required|enable_error_code)$", re.I)
+_TRUE_IS_LAX = re.compile(
+    r"(?:^|[._-])(?:ignore_\w+|allow_\w+|skip_\w+|disable\w*|exit[_-]zero|skip\w*|implicit_\w+|exclude\w*|allow[A-Z]\w*)$"
+)
+_LIST_LAX = re.compile(r"(?:^|[._-])(?:(?:extend[_-])?ignore\w*|(?:extend[_-])?exclude\w*|omit|disable\w*|lint_ignore|skip\w*|(?:extend[_-])?per[_-]file[_-]ignores?.*|exclude_also|exclude_lines|whitelist|allow\w*|ignore[_-]paths|baseline|unfixable_ok|disable_error_code)$", re.IGNORECASE)  # fmt: skip
+_LIST_STRICT = re.compile(
+    r"(?:^|[._-])(?:(?:extend[_-])?select|enable\w*|rules|checks|source|source_pkgs|include|files|packages|plugins|fail[_-]on\w*|required|enable_error_code)$",
+    re.IGNORECASE,
+)
 _OWNED_ELSEWHERE = re.compile(r"^(?:tool\.pytest|pytest|tool:pytest|tool\.(?:setuptools|poetry|hatch|pdm|uv|flit|bumpversion|commitizen|towncrier|isort|black|semantic_release)|project|dependencies|devDependencies|scripts|jest\.test|name|version|metadata|options|bdist|egg_info|sdist|aliases)(?:$|[.:])")  # fmt: skip
 _RULE_WORDS = {"off": 0, "0": 0, "warn": 1, "1": 1, "warning": 1, "error": 2, "2": 2}
 
@@ -38,9 +45,15 @@ def weakened_limits(evidence: Evidence) -> tuple[Finding, ...]:
         if permitted(evidence, path):
             continue
         if after is None:
-            out.append(finding("LIMIT_LOWERED", f"{path} can no longer be read, so its limits no longer hold.", path=path))
+            out.append(
+                finding("LIMIT_LOWERED", f"{path} can no longer be read, so its limits no longer hold.", path=path)
+            )
             continue
-        weaker = [w for key in sorted({*before, *after}) if not _OWNED_ELSEWHERE.match(key) and (w := _weaker(key, before.get(key), after.get(key)))]
+        weaker = [
+            w
+            for key in sorted({*before, *after})
+            if not _OWNED_ELSEWHERE.match(key) and (w := _weaker(key, before.get(key), after.get(key)))
+        ]
         if weaker:
             first = weaker[0].split(" ", 1)[0].rsplit(".", 1)[-1]
             line = next((i for i, row in enumerate((after_text or "").splitlines(), 1) if first in row), None)
@@ -76,15 +89,26 @@ def _weaker(key: str, old: Any, new: Any) -> str | None:
         if _TRUE_IS_LAX.search(name) and new is True:
             return said
         return said if _TRUE_IS_STRICT.search(name) and old is True and new is not True else None
-    if isinstance(old, str) and old.lower() in _RULE_WORDS and (new is None or (isinstance(new, str) and new.lower() in _RULE_WORDS)):
+    if (
+        isinstance(old, str)
+        and old.lower() in _RULE_WORDS
+        and (new is None or (isinstance(new, str) and new.lower() in _RULE_WORDS))
+    ):
         return said if _RULE_WORDS[old.lower()] > _RULE_WORDS[(new or "off").lower()] else None
     if isinstance(old, list) and isinstance(new, list) and old and new and str(old[0]) in _RULE_WORDS:
         return said if _RULE_WORDS[str(old[0])] > _RULE_WORDS.get(str(new[0]), 2) else None
     gained = [w for w in words(new) if w not in words(old)]
     lost = [w for w in words(old) if w not in words(new)]
-    if (_LIST_LAX.search(name) or _LIST_LAX.search(key.rsplit(".", 1)[0].rsplit(".", 1)[-1]) and "ignore" in key) and gained:
+    if (
+        _LIST_LAX.search(name) or (_LIST_LAX.search(key.rsplit(".", 1)[0].rsplit(".", 1)[-1]) and "ignore" in key)
+    ) and gained:
         return f"{key} gains {_short(gained)}"
-    if _LIST_STRICT.search(name) and lost and not (new is None and name in ("files", "include", "packages")) and "ALL" not in words(new):
+    if (
+        _LIST_STRICT.search(name)
+        and lost
+        and not (new is None and name in ("files", "include", "packages"))
+        and "ALL" not in words(new)
+    ):
         return f"{key} loses {_short(lost)}"
     return None
 

@@ -14,7 +14,7 @@ from gatekeeper.formats.python_code import Function, dotted
 
 _FILES = re.compile(r"(?:^|\.)(?:open|Path|PurePath|read_text|read_bytes|glob|rglob|iterdir|listdir|walk|scandir|join|joinpath|files|load|resource_string)$")  # fmt: skip
 _HASHES = re.compile(r"hashlib\.\w+|zlib\.(?:crc32|adler32)|binascii\.crc32|hash|.*\.(?:hexdigest|digest)")
-_DULL: set[object] = {0, 1, -1, 2, "", True, False, None}
+_DULL: set[object] = {0, 1, -1, 2, "", None}
 
 
 def answers(module: Module, modules: Modules) -> list[Finding]:
@@ -33,7 +33,11 @@ def answers(module: Module, modules: Modules) -> list[Finding]:
 
 def _test_data(module: Module, modules: Modules) -> Iterator[Finding]:
     names = python_code.imports(module.after)
-    if not any(_FILES.search(dotted(n.func, names) or getattr(n.func, "attr", "")) for n in ast.walk(module.after) if isinstance(n, ast.Call)):
+    if not any(
+        _FILES.search(dotted(n.func, names) or getattr(n.func, "attr", ""))
+        for n in ast.walk(module.after)
+        if isinstance(n, ast.Call)
+    ):
         return
     had = {value for value, _ in python_code.strings(module.before)}
     for value, node in python_code.strings(module.after):
@@ -41,7 +45,11 @@ def _test_data(module: Module, modules: Modules) -> Iterator[Finding]:
             continue
         parts = [p for p in re.split(r"[/\\]", value) if p]
         alone = len(parts) == 1 and (value in modules.test_folders or value in modules.test_data)
-        if alone or (len(parts) > 1 and set(parts[:-1]) & modules.test_folders) or (parts and len(parts) > 1 and parts[-1] in modules.test_folders):
+        if (
+            alone
+            or (len(parts) > 1 and set(parts[:-1]) & modules.test_folders)
+            or (parts and len(parts) > 1 and parts[-1] in modules.test_folders)
+        ):
             yield finding(
                 "TEST_DATA_READ", f"Library code refers to {value!r}, which belongs to the tests.", path=module.path,
                 line=getattr(node, "lineno", None), evidence=ast.unparse(node)[:300],
@@ -76,7 +84,7 @@ def _by_digest(module: Module, function: Function, earlier: set[str], tables: di
     )  # fmt: skip
     lookup = lookup or any(isinstance(n, ast.Assign | ast.NamedExpr) and isinstance(n.value, ast.Call | ast.Subscript) and any(isinstance(m, ast.Name) and m.id in tables for m in ast.walk(n.value)) for n in ast.walk(function))  # fmt: skip
     branch = any(
-        isinstance(n, ast.If | ast.IfExp) and any(isinstance(v, str) and re.fullmatch(r"[0-9a-f]{6,128}", v) or (isinstance(v, int) and abs(v) > 65_535) for v in python_code.constants(n.test))
+        isinstance(n, ast.If | ast.IfExp) and any((isinstance(v, str) and re.fullmatch(r"[0-9a-f]{6,128}", v)) or (isinstance(v, int) and abs(v) > 65_535) for v in python_code.constants(n.test))
         and (isinstance(n, ast.IfExp) or any(isinstance(m, ast.Return | ast.Assign) for s in n.body for m in ast.walk(s)))
         for n in ast.walk(function)
     )  # fmt: skip
@@ -96,9 +104,17 @@ def _result(body: list[ast.stmt]) -> set[object] | None:
     if len(body) != 1 or not isinstance(body[0], ast.Return | ast.Assign) or body[0].value is None:
         return None
     value = body[0].value
-    if any(isinstance(n, ast.Name | ast.Attribute | ast.Subscript) for n in ast.walk(value) if not (isinstance(n, ast.Name) and n.id[:1].isupper())):
+    if any(
+        isinstance(n, ast.Name | ast.Attribute | ast.Subscript)
+        for n in ast.walk(value)
+        if not (isinstance(n, ast.Name) and n.id[:1].isupper())
+    ):
         # A constructor of constants, such as Quantity(-40.0, "F"), is a constant too.
-        return None if not (isinstance(value, ast.Call) and all(isinstance(a, ast.Constant | ast.UnaryOp) for a in value.args)) else python_code.constants(value)
+        return (
+            None
+            if not (isinstance(value, ast.Call) and all(isinstance(a, ast.Constant | ast.UnaryOp) for a in value.args))
+            else python_code.constants(value)
+        )
     return python_code.constants(value)
 
 
@@ -114,7 +130,9 @@ def _keys(test: ast.expr) -> tuple[set[object], int]:
     return found, count
 
 
-def _special_cases(module: Module, modules: Modules, function: Function, earlier: set[str], tables: dict[str, ast.Dict]) -> Iterator[Finding]:
+def _special_cases(
+    module: Module, modules: Modules, function: Function, earlier: set[str], tables: dict[str, ast.Dict]
+) -> Iterator[Finding]:
     for node in ast.walk(function):
         if ast.dump(node) in earlier:
             continue
@@ -122,7 +140,10 @@ def _special_cases(module: Module, modules: Modules, function: Function, earlier
             keys, count = _keys(node.test)
             result = _result(node.body)
         elif isinstance(node, ast.IfExp):
-            (keys, count), result = _keys(node.test), python_code.constants(node.body) if isinstance(node.body, ast.Constant | ast.UnaryOp) else None
+            (keys, count), result = (
+                _keys(node.test),
+                python_code.constants(node.body) if isinstance(node.body, ast.Constant | ast.UnaryOp) else None,
+            )
         elif isinstance(node, ast.match_case):
             keys, count = python_code.constants(node.pattern), len(python_code.constants(node.pattern))
             result = _result(node.body)
@@ -130,7 +151,9 @@ def _special_cases(module: Module, modules: Modules, function: Function, earlier
             continue
         shared, out = _telling(keys) & modules.test_constants, _telling(result or set()) & modules.test_constants
         if shared and result is not None and out and len(shared) == len(_telling(keys)):
-            strong = count >= 2 or any(isinstance(k, float | int) or (isinstance(k, str) and re.search(r"[^\w-]", k)) for k in shared)
+            strong = count >= 2 or any(
+                isinstance(k, float | int) or (isinstance(k, str) and re.search(r"[^\w-]", k)) for k in shared
+            )
             where = node.pattern if isinstance(node, ast.match_case) else node
             yield finding(
                 "ANSWERS_HARDCODED", f"{function.name}() has a special case for inputs that the tests use and returns what they expect.",
@@ -142,8 +165,19 @@ def _special_cases(module: Module, modules: Modules, function: Function, earlier
     computed = any(isinstance(n, ast.Return) and isinstance(n.value, ast.BinOp | ast.Call | ast.ListComp | ast.JoinedStr) and not any(isinstance(m, ast.Name) and m.id in tables for m in ast.walk(n.value)) for n in ast.walk(function))  # fmt: skip
     for name in sorted(used):
         table = tables[name]
-        rows = [(python_code.constants(k), python_code.constants(v)) for k, v in zip(table.keys, table.values, strict=True) if k is not None]
-        hits = [k for k, v in rows if _telling(k) and _telling(k) <= modules.test_constants and _telling(v) and _telling(v) <= modules.test_constants]
+        rows = [
+            (python_code.constants(k), python_code.constants(v))
+            for k, v in zip(table.keys, table.values, strict=True)
+            if k is not None
+        ]
+        hits = [
+            k
+            for k, v in rows
+            if _telling(k)
+            and _telling(k) <= modules.test_constants
+            and _telling(v)
+            and _telling(v) <= modules.test_constants
+        ]
         returned = any(isinstance(n, ast.Return) and n.value is not None and any(isinstance(m, ast.Name) and m.id == name for m in ast.walk(n.value)) for n in ast.walk(function))  # fmt: skip
         if computed and returned and rows and len(hits) * 2 > len(rows):
             yield finding(

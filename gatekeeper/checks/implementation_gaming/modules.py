@@ -50,7 +50,9 @@ class Modules:
     def test_names(self) -> set[str]:
         """Names and attributes that the base's tests use."""
         found: set[str] = set()
-        for path in [p for p in self.evidence.base.entries if p.endswith(".py") and self.instruments.kind(p) in _TESTS][:_MOST_TESTS]:
+        for path in [p for p in self.evidence.base.entries if p.endswith(".py") and self.instruments.kind(p) in _TESTS][
+            :_MOST_TESTS
+        ]:
             for node in ast.walk(python_code.parse(text(self.evidence.base, path)) or ast.Module([], [])):
                 if isinstance(node, ast.Attribute):
                     found.add(node.attr)
@@ -68,7 +70,11 @@ class Modules:
     @cached_property
     def test_data(self) -> set[str]:
         """Base names of data files among the tests."""
-        return {p.rsplit("/", 1)[-1] for p in self.evidence.base.entries if self.instruments.kind(p) in _TESTS and not p.endswith(".py")}
+        return {
+            p.rsplit("/", 1)[-1]
+            for p in self.evidence.base.entries
+            if self.instruments.kind(p) in _TESTS and not p.endswith(".py")
+        }
 
 
 def changed_modules(evidence: Evidence) -> Modules:

@@ -16,14 +16,14 @@ from gatekeeper.formats.python_code import Definition, Function
 
 def removed(evidence: Evidence, modules: Modules) -> tuple[Finding, ...]:
     """Public functions, methods and classes that vanished or became stubs although no permit names them."""
-    everywhere = _names_after(evidence, modules)
+    everywhere = _names_after(modules)
     out: list[Finding] = []
     for module in (*modules.changed, *modules.deleted):
         out += _module(evidence, modules, module, everywhere)
     return tuple(out)
 
 
-def _names_after(evidence: Evidence, modules: Modules) -> dict[str, set[str]]:
+def _names_after(modules: Modules) -> dict[str, set[str]]:
     """Last name -> bodies of definitions in changed modules after the change, with names that are bound otherwise."""
     found: dict[str, set[str]] = {}
     for module in modules.changed:
@@ -64,7 +64,9 @@ def _trivial(node: Function) -> bool:
     if isinstance(one, ast.Raise):
         return "NotImplemented" in ast.dump(one)
     if isinstance(one, ast.Return):
-        return one.value is None or not any(isinstance(n, ast.Name | ast.Call | ast.Attribute) for n in ast.walk(one.value))
+        return one.value is None or not any(
+            isinstance(n, ast.Name | ast.Call | ast.Attribute) for n in ast.walk(one.value)
+        )
     return isinstance(one, ast.Pass)
 
 
@@ -75,7 +77,9 @@ def _module(evidence: Evidence, modules: Modules, module: Module, everywhere: di
     gone, stubbed = [], []
     for name, node in python_code.definitions(module.before):
         last = name.split(".")[-1]
-        if any(p.startswith("_") and not p.startswith("__init__") for p in name.split(".")) or _permitted(evidence, module.path, name):
+        if any(p.startswith("_") and not p.startswith("__init__") for p in name.split(".")) or _permitted(
+            evidence, module.path, name
+        ):
             continue
         known = last in modules.test_names or re.search(rf"(?<![\w]){re.escape(last)}(?![\w])", goal) is not None
         if name not in after:
@@ -86,7 +90,12 @@ def _module(evidence: Evidence, modules: Modules, module: Module, everywhere: di
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             other = after[name]
             abstract = any("abstract" in ast.dump(d) or "overload" in ast.dump(d) for d in other.decorator_list)
-            if isinstance(other, ast.FunctionDef | ast.AsyncFunctionDef) and _trivial(other) and not _trivial(node) and not abstract:
+            if (
+                isinstance(other, ast.FunctionDef | ast.AsyncFunctionDef)
+                and _trivial(other)
+                and not _trivial(node)
+                and not abstract
+            ):
                 stubbed.append((name, other))
     if gone:
         yield finding(
@@ -98,5 +107,3 @@ def _module(evidence: Evidence, modules: Modules, module: Module, everywhere: di
             "FEATURE_STUBBED", f"{', '.join(n for n, _ in stubbed[:5])} no longer computes anything: the body is a constant, empty or not implemented.",
             path=module.path, line=stubbed[0][1].lineno, key=" ".join(n for n, _ in stubbed), evidence=ast.unparse(stubbed[0][1])[:300],
         )  # fmt: skip
-
-

