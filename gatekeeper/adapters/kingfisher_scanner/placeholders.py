@@ -26,7 +26,7 @@ _PUBLISHED = re.compile(
 _STAND_IN = re.compile(
     r"example|change.?me|replace|placeholder|dummy|fake|sample|your[-_.]?|insert|redacted|todo|xxxx|\*\*\*|\.\.\.|"
     r"not[-_.]?(?:a[-_.]?)?(?:real|secret)|for[-_.]?test|test[-_.]|[-_.]test|testing|foobar|lorem|s3cr3t|letmein|qwerty|hunter2|"
-    r"correct.?horse|1234567|abcdef|deadbeef|cafebabe|password|passwd|secret|my[-_]?token|<|>|\$\{|\$\(|\{\{|\{[a-z_.]*\}|%\(|%s|"
+    r"correct.?horse|1234567|abcdef|deadbeef|cafebabe|password|passwd|secret|my[-_]?token|<|>|\$\{|\$\(|\{\{|\{[a-z_]\w*[^{}]{0,40}\}|%\(|%s|"
     r"os\.environ|getenv|process\.env|secrets\.|vault:|env:",
     re.IGNORECASE,
 )

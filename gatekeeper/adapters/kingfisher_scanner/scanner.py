@@ -142,7 +142,7 @@ class KingfisherScanner:
     def _take(self, taken: dict[str, ScanHit], found: Sequence[Any], view: View) -> None:
         lines: list[str] | None = None
         for match in found:
-            if not match.visible or len(taken) >= MAX_HITS:
+            if not match.visible or len(taken) >= MAX_HITS or (view.joined and match.rule_id in GENERIC):
                 continue
             where = match.location
             lines = view.text.split("\n") if lines is None else lines

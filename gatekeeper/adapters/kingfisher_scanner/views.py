@@ -21,6 +21,8 @@ class View:
 
     text: str
     removed: tuple[tuple[int, int], ...] = ()
+    joined: bool = False
+    """Literals were joined: only a token's own shape counts there, because joined prose has any length."""
 
     def line(self, seen: int, offset: int) -> int:
         """The original 1-based line for a match that begins on line `seen` of this reading, at character `offset`."""
@@ -41,7 +43,7 @@ def views(data: bytes) -> Iterator[View]:
     # Joining works on the stripped reading, so that both tricks together do not help either.
     joined = _without(_SPLIT, stripped.text if stripped is not None and not stripped.removed else text)
     if joined is not None:
-        yield joined
+        yield View(joined.text, joined.removed, joined=True)
 
 
 def _decode(data: bytes) -> str | None:
