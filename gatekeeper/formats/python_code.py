@@ -89,7 +89,7 @@ def _folded_call(node: ast.Call, depth: int) -> str | None:
     if isinstance(node.func, ast.Name) and node.func.id == "chr" and len(node.args) == 1:
         arg = node.args[0]
         good = isinstance(arg, ast.Constant) and isinstance(arg.value, int) and 0 < arg.value < 0x110000
-        return chr(arg.value) if good else None  # type: ignore[attr-defined,union-attr]
+        return chr(arg.value) if good else None  # type: ignore[attr-defined]
     if isinstance(node.func, ast.Attribute):
         owner = folded(node.func.value, depth + 1)
         if owner is None:

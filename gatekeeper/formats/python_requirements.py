@@ -196,7 +196,7 @@ def pyproject(text: str) -> Manifest | None:
     ]
     system = _dict(table.get("build-system"))
     take(system.get("requires"), "build-system.requires")
-    build = {k: system[k] for k in ("build-backend", "backend-path") if k in system}
+    build: dict[str, Any] = {k: system[k] for k in ("build-backend", "backend-path") if k in system}
     hatch = _dict(_dict(tool.get("hatch")).get("build"))
     build["hooks"] = sorted([*_dict(hatch.get("hooks")), *_dict(_dict(tool.get("setuptools")).get("cmdclass"))])
     if isinstance(poetry.get("build"), str | dict):

@@ -49,10 +49,12 @@ def weakened_ci(evidence: Evidence) -> tuple[Finding, ...]:
         allowed = permitted(evidence, path)
         old, new = workflow_yaml.load(before), workflow_yaml.load(after)
         if before is not None and after is None:
+            rows: list[Row] = []
             same = any(
                 p.new and changed.old and p.new.oid == changed.old.oid and is_ci(p.path) for p in evidence.change.paths
             )
-            rows = [] if same else [("CI_CHECK_REMOVED", f"{path} is gone.", None)]
+            if not same:
+                rows = [("CI_CHECK_REMOVED", f"{path} is gone.", None)]
         elif new is None:
             rows = [("CI_CHECK_REMOVED", f"{path} can no longer be read as YAML.", None)]
         else:

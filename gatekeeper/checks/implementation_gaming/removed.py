@@ -29,11 +29,11 @@ def _names_after(modules: Modules) -> dict[str, set[str]]:
     for module in modules.changed:
         for name, node in python_code.definitions(module.after):
             found.setdefault(name.split(".")[-1], set()).add(_body(node))
-        for node in ast.walk(module.after):
-            if isinstance(node, ast.alias):
-                found.setdefault((node.asname or node.name).split(".")[-1], set())
-            elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-                found.setdefault(node.id, set())
+        for part in ast.walk(module.after):
+            if isinstance(part, ast.alias):
+                found.setdefault((part.asname or part.name).split(".")[-1], set())
+            elif isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
+                found.setdefault(part.id, set())
     return found
 
 
@@ -74,7 +74,8 @@ def _module(evidence: Evidence, modules: Modules, module: Module, everywhere: di
     after = dict(python_code.definitions(module.after))
     bodies = {b for s in everywhere.values() for b in s}
     goal = f"{evidence.ticket.title} {evidence.ticket.goal}"
-    gone, stubbed = [], []
+    gone: list[tuple[str, Definition]] = []
+    stubbed: list[tuple[str, Function]] = []
     for name, node in python_code.definitions(module.before):
         last = name.split(".")[-1]
         if any(p.startswith("_") and not p.startswith("__init__") for p in name.split(".")) or _permitted(

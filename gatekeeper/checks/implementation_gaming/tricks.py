@@ -167,13 +167,13 @@ def _equality(tree: ast.Module) -> Iterator[_Hit]:
                     yield _Hit("ALWAYS_EQUAL", message.format(name), node)
         elif isinstance(node, ast.Dict):
             for key, value in zip(node.keys, node.values, strict=True):
-                name = folded(key) if key is not None else None
+                method = folded(key) if key is not None else None
                 if (
-                    name in ("__eq__", "__ne__")
+                    method in ("__eq__", "__ne__")
                     and isinstance(value, ast.Lambda)
-                    and _returns(value) == [name == "__eq__"]
+                    and _returns(value) == [method == "__eq__"]
                 ):
-                    yield _Hit("ALWAYS_EQUAL", message.format(name), value)
+                    yield _Hit("ALWAYS_EQUAL", message.format(method), value)
 
 
 def _patches(tree: ast.Module, names: dict[str, str]) -> Iterator[_Hit]:
