@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gatekeeper.adapters.bubblewrap_sandbox import BubblewrapSandbox
     from gatekeeper.adapters.environment_builder import UvEnvironmentBuilder
     from gatekeeper.adapters.git_enforcer import EnforcerRepository
-    from gatekeeper.adapters.git_mirror import GitMirror
+    from gatekeeper.adapters.git_mirror import GitMirror, GitNotesStore
     from gatekeeper.adapters.kingfisher_scanner import KingfisherScanner
     from gatekeeper.adapters.local_key_signer import LocalKeySigner
     from gatekeeper.adapters.rego_policy import RegoPolicy
@@ -199,7 +199,7 @@ def policy_engine(directory: Path | None = None) -> RegoPolicy:
 
 def git_repositories(where: Paths) -> GitMirror:
     """Mirrors of repositories on this machine."""
-    from gatekeeper.adapters.git_mirror import GitMirror
+    from gatekeeper.adapters.git_mirror import GitMirror, GitNotesStore
 
     return GitMirror(where)
 

@@ -97,7 +97,7 @@ def blobs_introduced(git_dir: Path, history: tuple[Commit, ...]) -> tuple[Histor
             continue
         _, mode, _, oid, status = token.decode("ascii", "replace").split(" ")
         path = next(tokens, b"").decode("utf-8", "surrogateescape")
-        if status.startswith("D") or mode == GITLINK or mode == "000000":
+        if status.startswith("D") or mode in (GITLINK, "000000"):
             continue
         why = hostile(path)
         if why is not None:

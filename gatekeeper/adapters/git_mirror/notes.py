@@ -30,11 +30,7 @@ class GitNotesStore:
                 old = self._read(git_dir, commit)
                 new = [line for line in lines if line not in old]
                 if new:
-                    content = b"".join(line + b"\n" for line in [*old, *new])
-                    if len(content) > MAX_NOTE:
-                        raise CouldNotCheck("STORE_FAILED", f"The note of {commit[:12]} would exceed {MAX_NOTE} bytes.")
-                    blob = run(git_dir, ["hash-object", "-w", "--stdin"], stdin=content).stdout.strip().decode("ascii")
-                    run(git_dir, ["notes", f"--ref={NOTES_REF}", "add", "-f", "-C", blob, commit])
+                    self._write(git_dir, commit, b"".join(line + b"\n" for line in [*old, *new]))
         except OSError as error:
             raise CouldNotCheck(
                 "STORE_FAILED", f"The repository cannot be written: {error.strerror or error}."
@@ -51,6 +47,12 @@ class GitNotesStore:
             return tuple(line.decode("utf-8", "replace") for line in self._read(_git_dir(repository), commit))
         except OSError as error:
             raise CouldNotCheck("STORE_FAILED", f"The repository cannot be read: {error.strerror or error}.") from error
+
+    def _write(self, git_dir: Path, commit: str, content: bytes) -> None:
+        if len(content) > MAX_NOTE:
+            raise CouldNotCheck("STORE_FAILED", f"The note of {commit[:12]} would exceed {MAX_NOTE} bytes.")
+        blob = run(git_dir, ["hash-object", "-w", "--stdin"], stdin=content).stdout.strip().decode("ascii")
+        run(git_dir, ["notes", f"--ref={NOTES_REF}", "add", "-f", "-C", blob, commit])
 
     def _read(self, git_dir: Path, commit: str) -> list[bytes]:
         listed = run(git_dir, ["notes", f"--ref={NOTES_REF}", "list", commit], ok=(0, 1, 128))

@@ -13,7 +13,6 @@ from gatekeeper.checks import (
     instruction_drift,
     leaked_secrets,
     rerun_match,
-    suite_integrity,
     suite_results,
     supply_chain,
 )
@@ -34,7 +33,6 @@ from gatekeeper.workflow.tools import Tools
 CHECKS: tuple[tuple[str, Callable[[Evidence], tuple[Finding, ...]]], ...] = (
     ("suite_results", suite_results.check),
     ("rerun_match", rerun_match.check),
-    ("suite_integrity", suite_integrity.check),
     ("declared_scope", declared_scope.check),
     ("implementation_gaming", implementation_gaming.check),
     ("config_weakening", config_weakening.check),
