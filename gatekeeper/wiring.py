@@ -70,7 +70,7 @@ def check_tools(where: Paths, *, trust: bytes | None, publish: bool, timeout_s: 
             environments=environment_builder(where),
             sandbox=sandbox(where),
             secrets=secrets,
-            code=code_scanner(where),
+            code=code_scanner(),
             policy=policy,
             signer=local_signer(where),
             store=attestation_store(),
@@ -199,7 +199,7 @@ def policy_engine(directory: Path | None = None) -> RegoPolicy:
 
 def git_repositories(where: Paths) -> GitMirror:
     """Mirrors of repositories on this machine."""
-    from gatekeeper.adapters.git_mirror import GitMirror, GitNotesStore
+    from gatekeeper.adapters.git_mirror import GitMirror
 
     return GitMirror(where)
 
@@ -269,7 +269,7 @@ def warm_secret_rules(where: Paths) -> None:
     secret_scanner(where).load()
 
 
-def code_scanner(where: Paths) -> SemgrepScanner:
+def code_scanner() -> SemgrepScanner:
     """The code scanner."""
     from gatekeeper.adapters.semgrep_scanner import SemgrepScanner
     from gatekeeper.config import libexec

@@ -30,7 +30,7 @@ GIT_ENV = {
 @pytest.fixture(scope="session")
 def state_dir() -> Iterator[Path]:
     """A state directory of this test session, outside pytest's private temporary directory."""
-    base = "/var/tmp" if os.path.isdir("/var/tmp") else None  # noqa: S108
+    base = "/var/tmp" if os.path.isdir("/var/tmp") else None
     path = Path(tempfile.mkdtemp(prefix="gatekeeper-tests-", dir=base))
     path.chmod(0o755)
     yield path

@@ -21,7 +21,7 @@ from typing import Any
 from xml.sax.saxutils import quoteattr
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-import library as lib  # noqa: E402
+import library as lib
 
 GATE = [str(Path(sys.prefix) / "bin" / "gatekeeper")]
 GIT_ENV = {

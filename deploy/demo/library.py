@@ -142,7 +142,7 @@ def applied(root: Path, edit: Edit, *, undo: bool = False) -> None:
 
 def skip_test(root: Path, test_id: str) -> Path:
     """Put a skip decorator on the test with that id; returns the file. The edit an agent makes to turn red into green."""
-    file, *names = test_id.split("[")[0].split("::")
+    file, *names = test_id.split("[", maxsplit=1)[0].split("::")
     candidates = [root / file, *sorted(p for p in (root / file).parent.glob("*.py"))]
     for path in candidates:
         source = path.read_text(encoding="utf-8")

@@ -53,7 +53,9 @@ def register(app: typer.Typer) -> None:
 
 def _repository(directory: Path) -> int:
     if not directory.is_dir():
-        raise UsageError("USAGE", f"{str(directory)!r} is not a directory.", next_action="Give the root of a work tree.")
+        raise UsageError(
+            "USAGE", f"{str(directory)!r} is not a directory.", next_action="Give the root of a work tree."
+        )
     for name, content in ((".gatekeeper.toml", SETTINGS), ("ticket.json", TICKET)):
         path = directory / name
         try:
@@ -65,7 +67,9 @@ def _repository(directory: Path) -> int:
         except OSError as error:
             raise UsageError("USAGE", f"{str(path)!r} cannot be written: {error.strerror}.") from error
         print(f"written  {path}")
-    print("Commit .gatekeeper.toml on the protected branch; then: gatekeeper check --repo . --head <sha> --ticket ticket.json")
+    print(
+        "Commit .gatekeeper.toml on the protected branch; then: gatekeeper check --repo . --head <sha> --ticket ticket.json"
+    )
     return 0
 
 

@@ -98,7 +98,8 @@ def test_errors_pickle_whole():
         {"tool": "bwrap"},
     )
     plain = pickle.loads(pickle.dumps(InputError("TICKET_MALFORMED", "bad")))
-    assert isinstance(plain, InputError) and plain.next_action
+    assert isinstance(plain, InputError)
+    assert plain.next_action
 
 
 def test_from_error_keeps_the_blame():

@@ -30,7 +30,8 @@ def test_an_honest_fix_is_accepted_with_one_run_and_signed():
     outcome = judge(world)
     assert (outcome.verdict, codes(outcome)) == (Verdict.ACCEPTED, [])
     assert world.sandbox.seen == [RunRole.MERGED]
-    assert outcome.attestation is not None and len(world.signer.statements) == 2
+    assert outcome.attestation is not None
+    assert len(world.signer.statements) == 2
     assert world.store.kept == {}
 
 
@@ -79,7 +80,8 @@ def test_a_store_that_fails_makes_an_acceptance_undecided():
     world = World()
     fault(world, "store", "put", CouldNotCheck("STORE_FAILED", "full"))
     outcome = judge(world, publish=True)
-    assert outcome.verdict is Verdict.UNDECIDED and "STORE_FAILED" in codes(outcome)
+    assert outcome.verdict is Verdict.UNDECIDED
+    assert "STORE_FAILED" in codes(outcome)
 
 
 def test_usage_errors_are_the_callers():
@@ -112,7 +114,8 @@ def test_a_broken_ticket_is_rejected_and_nothing_is_run():
 
 def test_no_command_and_no_suite_proves_nothing():
     outcome = judge(World(), replace(SUBMISSION, ticket=ticket(verify=None)))
-    assert outcome.verdict is Verdict.REJECTED and outcome.findings[0].category == "ticket_invalid"
+    assert outcome.verdict is Verdict.REJECTED
+    assert outcome.findings[0].category == "ticket_invalid"
 
 
 @pytest.mark.parametrize("sent", [None, b"{", b"[]", claim(junit_xml=None)])
