@@ -78,9 +78,7 @@ def _wrapped(text: str, indent: str, first: str = "") -> list[str]:
 
 
 def _facts(outcome: Outcome) -> list[str]:
-    lines = []
-    for run in outcome.runs:
-        lines.append(f"run      {_run(run)}")
+    lines = [f"run      {_run(run)}" for run in outcome.runs]
     missing = sorted({m for r in outcome.runs for m in r.engine.missing})
     if missing:
         lines.append(f"sandbox  weaker than it should be here: no {', no '.join(missing)}")

@@ -184,11 +184,11 @@ def _policy_findings(decision: PolicyDecision, found: Sequence[Finding]) -> list
         if message.code not in said:
             code = message.code if message.code in _known() else "REVIEW_REQUIRED"
             added.append(finding(code, message.message, key=f"{message.rule}:{message.code}", effect=Effect.ASKS))
-    for message in decision.warnings:
-        if message.code not in said and message.code in _known():
-            added.append(
-                finding(message.code, message.message, key=message.rule, effect=Effect.ADVISES, blame=Blame.NONE)
-            )
+    added += [
+        finding(m.code, m.message, key=m.rule, effect=Effect.ADVISES, blame=Blame.NONE)
+        for m in decision.warnings
+        if m.code not in said and m.code in _known()
+    ]
     if verdict_of_all([*found, *added]).rank > decision.verdict.rank and not added:
         added.append(finding("POLICY_VIOLATION", f"The policy {decision.bundle.name} says {decision.verdict.value}."))
     return added

@@ -85,7 +85,8 @@ def test_every_reason_code_is_complete():
         assert entry.category in categories, code
         assert entry.effect in {"blocks", "asks", "advises"}, code
         assert entry.blame in {"change", "environment", "gate", "none"}, code
-        assert entry.meaning.endswith(".") and entry.next_action.endswith((".", "?")), code
+        assert entry.meaning.endswith("."), code
+        assert entry.next_action.endswith((".", "?")), code
 
 
 def test_errors_pickle_whole():
