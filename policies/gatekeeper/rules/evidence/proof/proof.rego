@@ -13,6 +13,7 @@ default satisfied := false
 satisfied if {
 	is_array(input.plan.required_evidence)
 	is_array(config.evidence.proof)
+	is_array(config.demands[input.plan.tier].evidence)
 	count(missing) == 0
 }
 
@@ -32,6 +33,7 @@ present(part) if input.claimed.parts[part] == true
 
 present("report") if {
 	count(input.observed.runs) > 0
+	input.observed.runs_total == count(input.observed.runs)
 	every run in input.observed.runs { run.guarantee == "exit_status" }
 }
 

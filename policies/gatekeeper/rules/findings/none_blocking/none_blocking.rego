@@ -42,6 +42,20 @@ rejects if input.floor == "rejected"
 
 rejects if input.observed.findings.by_verdict.rejected > 0
 
+# Where both witnesses are gone, nothing tells that no finding rejects.
+rejects if {
+	not known_floor
+	not known_count
+}
+
+default known_floor := false
+
+known_floor if input.floor in {"rejected", "undecided", "needs_human", "accepted"}
+
+default known_count := false
+
+known_count if input.observed.findings.by_verdict.rejected >= 0
+
 default asks := false
 
 asks if {

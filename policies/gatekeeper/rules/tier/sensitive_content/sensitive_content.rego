@@ -8,7 +8,7 @@ package gatekeeper.rules.tier.sensitive_content
 import data.gatekeeper.config
 
 reasons := [reason |
-	some name in object.keys(config.tiers.signals)
+	some name in sort([key | some key in object.keys(config.tiers.signals)])
 	input.observed.signals[name].count > 0
 	signal := config.tiers.signals[name]
 	reason := {

@@ -9,6 +9,9 @@ import data.gatekeeper.config
 
 areas := config.tiers.areas
 
+# Engines go through a set in an order of their own; reasons come in the order of names.
+names := sort([name | some name in object.keys(areas)])
+
 permitted := {name |
 	some name in object.keys(areas)
 	input.ticket.permits[areas[name].permit] > 0
@@ -25,9 +28,15 @@ tiers[name] := areas[name].permitted_tier if some name in permitted
 by_word := [{"area": name, "path": path} |
 	some name in object.keys(areas)
 	found := object.filter(input.observed.words, areas[name].words)
-	some word in object.keys(found)
+	some word in sort([key | some key in object.keys(found)])
 	some path in found[word]
 ]
+
+# A word counts by itself: its examples are for people to read.
+known := {name |
+	some name in object.keys(areas)
+	count(object.filter(input.observed.words, areas[name].words)) > 0
+}
 
 by_glob := [{"area": name, "path": path} |
 	some name in object.keys(areas)
@@ -38,10 +47,11 @@ by_glob := [{"area": name, "path": path} |
 
 hits := array.concat(by_word, by_glob)
 
-touched := {hit.area | some hit in hits}
+touched := known | {hit.area | some hit in hits}
 
 reasons := [reason |
-	some name in touched
+	some name in names
+	name in touched
 	reason := {
 		"tier": tiers[name],
 		"area": name,
