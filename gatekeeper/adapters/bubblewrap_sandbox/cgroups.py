@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 from gatekeeper.errors import CouldNotCheck
 
@@ -137,7 +138,7 @@ class Group:
             _write_where_present(memory / "memory.memsw.limit_in_bytes", memory_bytes)
         _write(self._at["pids"] / "pids.max", processes)
 
-    def __enter__(self) -> Group:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exc: object) -> None:

@@ -109,7 +109,13 @@ def working_directory(suite: Suite, tree: Path, at: str = TREE) -> str:
 
 
 def _unusable(suite: Suite, why: str) -> CouldNotCheck:
-    return CouldNotCheck("SANDBOX_FAILED", f"The suite {suite.name!r} cannot be run: {why}.", blame="change")
+    return CouldNotCheck(
+        "SANDBOX_FAILED",
+        f"The suite {suite.name!r} cannot be run: {why}.",
+        # Suites of the base's settings are not the author's work; those of the ticket are the client's.
+        blame="environment" if suite.source == "settings" else "change",
+        next_action="Mend the suite in .gatekeeper.toml." if suite.source == "settings" else "Mend the ticket's suite.",
+    )
 
 
 def environment_variables(request: RunRequest) -> dict[str, str]:
@@ -157,7 +163,7 @@ def bubblewrap_arguments(
         options += ["--ro-bind", str(etc / name), f"/etc/{name}"]
     options += ["--proc", "/proc", "--dev", "/dev"]
     options += ["--size", tmp, "--tmpfs", "/dev/shm", "--perms", "1777", "--size", tmp, "--tmpfs", "/tmp"]  # noqa: S108
-    options += ["--dir", "/run", "--dir", "/var", "--symlink", "../tmp", "/var/tmp"]
+    options += ["--dir", "/run", "--dir", "/var", "--symlink", "../tmp", "/var/tmp"]  # noqa: S108
     for host, inside in request.environment.mounts:
         options += ["--ro-bind", host, inside]
     for inside, path in sockets.items():

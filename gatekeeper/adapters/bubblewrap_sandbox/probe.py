@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import shlex
+import signal
 import sys
 from pathlib import Path
 
@@ -26,6 +27,8 @@ def main() -> int:
     parser.add_argument("--wall", type=float, default=15.0)
     parser.add_argument("command", nargs="+")
     given = parser.parse_args()
+    # Ended from outside, the run is ended first: the interrupt passes through the clean-up of the sandbox.
+    signal.signal(signal.SIGTERM, _interrupt)
     environment = TestEnvironment((), "/usr/bin/python3", (), "", "probe", has_recorder=False)
     run = BubblewrapSandbox(paths(), at=given.at).run(
         RunRequest(
@@ -41,6 +44,10 @@ def main() -> int:
     sys.stdout.write(run.log)
     sys.stdout.write(f"\n{run.termination.value} {run.exit_code} {run.wall_s:.3f}s\n")
     return run.exit_code if run.exit_code is not None else 3
+
+
+def _interrupt(number: int, _frame: object) -> None:
+    sys.exit(128 + number)
 
 
 if __name__ == "__main__":

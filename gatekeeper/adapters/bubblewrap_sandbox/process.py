@@ -15,18 +15,14 @@ import socket
 import subprocess
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
 
-from gatekeeper.adapters.bubblewrap_sandbox.records import MAX_PACKET, Connection
-from gatekeeper.domain.testrun import Session
+from gatekeeper.adapters.bubblewrap_sandbox.listener import Listener, parent_of
 
 # The shell waits until the gate has put it into its control group and set its limits; an early end of input means the
 # gate is gone. The program replaces the shell, so no process without limits ever exists.
 _BARRIER = 'read -r go && exec "$@" </dev/null'
 
-_MAX_CONNECTIONS = 512
-_MAX_REPORTS_BYTES = 64 * 1024 * 1024
 LOG_BYTES = 64 * 1024
 
 
@@ -40,153 +36,6 @@ class Seen:
     started: bool = False
     """The command itself was reached: bubblewrap had built everything."""
     tail: bytes = b""
-    reports: list[bytes] = field(default_factory=list)
-    sessions: list[Session] = field(default_factory=list)
-
-
-class Listener:
-    """The sockets of one run: records of pytest processes, and report files."""
-
-    def __init__(self, directory: Path, root: str) -> None:
-        self._root = root
-        self._peers: list[tuple[int, Connection]] = []
-        self._nested: set[int] = set()
-        self._reports: list[bytearray] = []
-        self._total = 0
-        self.records = directory / "records"
-        self.reports = directory / "reports"
-        descriptor = os.open(directory, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            self._records = _listening(descriptor, self.records.name, socket.SOCK_SEQPACKET)
-            self._files = _listening(descriptor, self.reports.name, socket.SOCK_STREAM)
-        finally:
-            os.close(descriptor)
-
-    def register(self, selector: selectors.BaseSelector) -> None:
-        """Serve both sockets from `selector`; each key's data is what to call when it is ready."""
-        selector.register(self._records, selectors.EVENT_READ, lambda: self._accept_records(selector))
-        selector.register(self._files, selectors.EVENT_READ, lambda: self._accept_files(selector))
-
-    def _accept_records(self, selector: selectors.BaseSelector) -> None:
-        try:
-            peer, _ = self._records.accept()
-        except OSError:
-            return
-        if len(self._peers) >= _MAX_CONNECTIONS:
-            peer.close()
-            return
-        peer.setblocking(False)
-        pid = int.from_bytes(peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)[:4], "little")
-        connection = Connection(os.urandom(16).hex(), self._root, second=any(p == pid for p, _ in self._peers))
-        if self._inside_another(pid):
-            self._nested.add(len(self._peers))
-        self._peers.append((pid, connection))
-        try:
-            peer.send(connection.nonce.encode("ascii"))
-        except OSError:
-            peer.close()
-            return
-        selector.register(peer, selectors.EVENT_READ, lambda: self._read_records(selector, peer, connection))
-
-    def _inside_another(self, pid: int) -> bool:
-        """True where an ancestor is a pytest process in the midst of its session: a worker, or pytest under test."""
-        running = {p for p, c in self._peers if not c.ended and p != pid}
-        for _ in range(64):
-            pid = _parent(pid)
-            if pid <= 1:
-                return False
-            if pid in running:
-                return True
-        return False
-
-    @staticmethod
-    def _read_records(selector: selectors.BaseSelector, peer: socket.socket, connection: Connection) -> None:
-        for _ in range(64):
-            try:
-                packet = peer.recv(MAX_PACKET + 1)
-            except BlockingIOError:
-                return
-            except OSError:
-                packet = b""
-            if packet:
-                connection.feed(packet)
-            if not packet or connection.closed:
-                selector.unregister(peer)
-                peer.close()
-                return
-
-    def _accept_files(self, selector: selectors.BaseSelector) -> None:
-        try:
-            peer, _ = self._files.accept()
-        except OSError:
-            return
-        if len(self._reports) >= 4:
-            peer.close()
-            return
-        peer.setblocking(False)
-        buffer = bytearray()
-        self._reports.append(buffer)
-        selector.register(peer, selectors.EVENT_READ, lambda: self._read_files(selector, peer, buffer))
-
-    def _read_files(self, selector: selectors.BaseSelector, peer: socket.socket, buffer: bytearray) -> None:
-        try:
-            data = peer.recv(1 << 20)
-        except BlockingIOError:
-            return
-        except OSError:
-            data = b""
-        self._total += len(data)
-        if data and self._total <= _MAX_REPORTS_BYTES:
-            buffer += data
-            return
-        selector.unregister(peer)
-        peer.close()
-
-    def sessions(self) -> list[Session]:
-        """Sessions of top-level pytest processes, in the order in which they began."""
-        return [
-            c.session()
-            for index, (_, c) in enumerate(self._peers)
-            if index not in self._nested and not c.worker and c.started
-        ]
-
-    def files(self) -> list[bytes]:
-        """Report files that were handed over; one cut short is left as it is and will not parse."""
-        found = []
-        for buffer in self._reports:
-            rest = bytes(buffer)
-            while rest:
-                head, newline, rest = rest.partition(b"\n")
-                if not newline or not head.isdigit() or len(head) > 9:
-                    found.append(b"")
-                    break
-                found.append(rest[: int(head)])
-                rest = rest[int(head) :]
-        return found
-
-    def close(self) -> None:
-        """Stop listening."""
-        self._records.close()
-        self._files.close()
-
-
-def _listening(directory: int, name: str, kind: int) -> socket.socket:
-    made = socket.socket(socket.AF_UNIX, kind)
-    # Through the descriptor: the path of a socket may have 107 bytes only, whatever the state directory is called.
-    path = f"/proc/self/fd/{directory}/{name}"
-    made.bind(path)
-    os.chmod(path, 0o666)
-    made.listen(64)
-    made.setblocking(False)
-    return made
-
-
-def _parent(pid: int) -> int:
-    try:
-        text = Path(f"/proc/{pid}/stat").read_bytes()
-        return int(text.rpartition(b")")[2].split()[1])
-    except (OSError, ValueError, IndexError):
-        return 0
 
 
 def run(
@@ -225,8 +74,8 @@ def run(
         join(process.pid)
         for kind, value in limits:
             hard = resource.prlimit(process.pid, kind)[1]
-            value = value if hard == resource.RLIM_INFINITY else min(value, hard)
-            resource.prlimit(process.pid, kind, (value, value))
+            least = value if hard == resource.RLIM_INFINITY else min(value, hard)
+            resource.prlimit(process.pid, kind, (least, least))
         assert process.stdin is not None
         with contextlib.suppress(BrokenPipeError):
             process.stdin.write(b"go\n")
@@ -321,7 +170,7 @@ def _end(process: subprocess.Popen[bytes], status_text: bytes, kill_all: Callabl
     """Kill what is left. The sandbox's own first process goes first, so that bubblewrap reaps it and no zombie stays."""
     if process.poll() is None:
         child = _child(status_text)
-        if child is not None and _parent(child) == process.pid:
+        if child is not None and parent_of(child) == process.pid:
             with contextlib.suppress(OSError):
                 os.kill(child, signal.SIGKILL)
             with contextlib.suppress(subprocess.TimeoutExpired):

@@ -9,10 +9,13 @@ One packet is one JSON object with `k` (kind) and `n` (running number). Kinds: s
 case, end, worker. Without a socket, in a forked child and in a nested session it is silent.
 """
 
+from __future__ import annotations
+
 import json
 import os
 import socket
 import sys
+from typing import Any
 
 import pytest
 
@@ -24,7 +27,7 @@ CHUNK = 100
 _write, _dumps, _getpid = os.write, json.dumps, os.getpid
 
 
-def _connect():
+def _connect() -> tuple[int | None, str | None]:
     """(descriptor, nonce), or (None, None) where nobody listens."""
     try:
         channel = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -44,12 +47,13 @@ def _connect():
 class _Channel:
     """The connection: numbers records and stops for good at the first fault."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.fd, self.nonce = _connect()
         self.pid = _getpid()
         self.number = 0
+        self.taken = False
 
-    def send(self, kind, **fields):
+    def send(self, kind: str, **fields: Any) -> None:
         if self.fd is None or _getpid() != self.pid:
             return
         record = {"k": kind, "n": self.number, **fields}
@@ -62,27 +66,25 @@ class _Channel:
 
 _channel = _Channel()
 _channel.send("start", nonce=_channel.nonce, pytest=pytest.__version__, argv=[str(a)[:500] for a in sys.argv[:200]])
-_owner = None
 
 
-def pytest_configure(config):
+def pytest_configure(config: Any) -> None:
     """Attach to the first session of this process; one nested in a test is none of the gate's."""
-    global _owner
     if hasattr(config, "workerinput"):
         _channel.send("worker")
         config.pluginmanager.register(_Worker(config), "gatekeeper-recorder-worker")
         return
-    if _owner is None:
-        _owner = _Recorder(config)
-        config.pluginmanager.register(_owner, "gatekeeper-recorder-session")
+    if not _channel.taken:
+        _channel.taken = True
+        config.pluginmanager.register(_Recorder(config), "gatekeeper-recorder-session")
 
 
-def _bounded(text):
-    text = str(text)
+def _bounded(value: object) -> str:
+    text = str(value)
     return text if len(text) <= DETAIL else text[: DETAIL // 4] + "\n[...]\n" + text[-(DETAIL * 3 // 4) :]
 
 
-def _detail(report):
+def _detail(report: Any) -> str:
     longrepr = getattr(report, "longrepr", None)
     if isinstance(longrepr, tuple) and len(longrepr) == 3:
         return _bounded(longrepr[2])
@@ -94,7 +96,7 @@ def _detail(report):
         return _bounded(longrepr or "")
 
 
-def _outcome(report):
+def _outcome(report: Any) -> str:
     if hasattr(report, "wasxfail"):
         return "xfailed" if report.skipped else "xpassed" if report.passed else "failed"
     if report.failed:
@@ -111,24 +113,24 @@ _RANK = {"passed": 0, "xpassed": 1, "skipped": 2, "xfailed": 2, "errored": 3, "f
 class _Worker:
     """In a worker of pytest-xdist: hands what only a worker knows to the controlling process."""
 
-    def __init__(self, config):
+    def __init__(self, config: Any) -> None:
         self.config = config
         self.deselected = 0
 
-    def pytest_deselected(self, items):
+    def pytest_deselected(self, items: Any) -> None:
         self.deselected += len(items)
 
-    def pytest_sessionfinish(self):
+    def pytest_sessionfinish(self) -> None:
         self.config.workeroutput["gatekeeper_deselected"] = self.deselected
 
 
 class _Recorder:
     """The session: collects the phases of each test, sends one record a test."""
 
-    def __init__(self, config):
-        self.session = None
-        self.cases = {}
-        self.broken = set()
+    def __init__(self, config: Any) -> None:
+        self.session: Any = None
+        self.cases: dict[str, dict[str, Any]] = {}
+        self.broken: set[str] = set()
         self.nodes_collected = False
         self.deselected = 0
         ini = getattr(config, "inipath", None)
@@ -139,37 +141,37 @@ class _Recorder:
             args=[str(a)[:500] for a in config.invocation_params.args[:200]],
         )
 
-    def pytest_sessionstart(self, session):
+    def pytest_sessionstart(self, session: Any) -> None:
         self.session = session
 
-    def _collected(self, ids):
+    def _collected(self, ids: list[str]) -> None:
         for start in range(0, len(ids), CHUNK):
             _channel.send("collected", ids=ids[start : start + CHUNK])
 
-    def pytest_collection_finish(self, session):
+    def pytest_collection_finish(self, session: Any) -> None:
         self._collected([item.nodeid for item in session.items])
 
     @pytest.hookimpl(optionalhook=True)
-    def pytest_xdist_node_collection_finished(self, node, ids):
+    def pytest_xdist_node_collection_finished(self, ids: Any) -> None:
         if not self.nodes_collected:
             self.nodes_collected = True
             self._collected(list(ids))
 
     @pytest.hookimpl(optionalhook=True)
-    def pytest_testnodedown(self, node, error):
+    def pytest_testnodedown(self, node: Any) -> None:
         output = getattr(node, "workeroutput", None) or {}
         self.deselected = max(self.deselected, int(output.get("gatekeeper_deselected", 0)))
 
-    def pytest_deselected(self, items):
+    def pytest_deselected(self, items: Any) -> None:
         self.deselected += len(items)
 
-    def pytest_collectreport(self, report):
+    def pytest_collectreport(self, report: Any) -> None:
         if (report.failed or report.skipped) and report.nodeid not in self.broken:
             self.broken.add(report.nodeid)
             outcome = "errored" if report.failed else "skipped"
             _channel.send("case", id=report.nodeid, outcome=outcome, detail=_detail(report), collector=True)
 
-    def pytest_runtest_logreport(self, report):
+    def pytest_runtest_logreport(self, report: Any) -> None:
         when = getattr(report, "when", None)
         entry = self.cases.get(report.nodeid)
         if entry is None or when == "setup":
@@ -187,10 +189,10 @@ class _Recorder:
         if not subtest and _RANK[outcome] > _RANK[entry["outcome"]]:
             entry["outcome"], entry["detail"] = outcome, _detail(report)
 
-    def pytest_runtest_logfinish(self, nodeid):
+    def pytest_runtest_logfinish(self, nodeid: str) -> None:
         self._flush(nodeid)
 
-    def _flush(self, nodeid):
+    def _flush(self, nodeid: str) -> None:
         entry = self.cases.pop(nodeid, None)
         if entry is None:
             return
@@ -200,7 +202,7 @@ class _Recorder:
         _channel.send("case", id=nodeid, **entry)
 
     @pytest.hookimpl(trylast=True)
-    def pytest_unconfigure(self):
+    def pytest_unconfigure(self) -> None:
         for nodeid in list(self.cases):
             self._flush(nodeid)
         if self.deselected:

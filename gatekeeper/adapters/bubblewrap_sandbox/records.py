@@ -58,21 +58,24 @@ class Connection:
         if self.closed:
             return
         self._bytes += len(packet)
+        if len(packet) > MAX_PACKET or self._bytes > MAX_BYTES:
+            self.refuse("too many bytes of records")
+            return
         try:
-            if len(packet) > MAX_PACKET or self._bytes > MAX_BYTES:
-                raise Malformed("too many bytes of records")
             self._take(_object(packet))
         except Malformed as error:
-            self._problems.append(str(error))
-            self.closed = True
+            self.refuse(str(error))
+
+    def refuse(self, why: str) -> None:
+        """Note a problem and read no further."""
+        self._problems.append(why)
+        self.closed = True
 
     def session(self) -> Session:
         """What was recorded. `complete` only where every record agrees with every other."""
         problems = list(dict.fromkeys(self._problems))
-        for kind in ("start", "config", "end"):
-            if kind not in self._seen:
-                problems.append(f"no {kind} record")
-        tests = Counter(c.id for c in self._cases[:])
+        problems += [f"no {kind} record" for kind in ("start", "config", "end") if kind not in self._seen]
+        tests = Counter(c.id for c in self._cases)
         missing = Counter(self._collected) - tests
         if missing:
             problems.append(f"{sum(missing.values())} collected tests have no result")

@@ -33,13 +33,13 @@ class Bubblewrap:
     version: str
 
 
-def bubblewrap(paths: Paths, *, copy: bool) -> Bubblewrap:
+def bubblewrap(paths: Paths, *, copy: bool, program: Path | None = None) -> Bubblewrap:
     """Find bubblewrap 0.11 or newer, bundled or the system's; `copy` it to where another user can reach it.
 
-    Raises `CouldNotCheck` (SANDBOX_UNAVAILABLE).
+    With `program` no other is tried. Raises `CouldNotCheck` (SANDBOX_UNAVAILABLE).
     """
     faults = []
-    for source, libraries in _candidates():
+    for source, libraries in _candidates() if program is None else [(program, None)]:
         try:
             path = _reachable_copy(paths.runtime, source, libraries) if copy and libraries else source
             done = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=10, check=True, env={})

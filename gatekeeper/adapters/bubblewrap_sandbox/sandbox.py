@@ -13,6 +13,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gatekeeper.adapters.bubblewrap_sandbox import cgroups, command, process, runtime, seccomp
+from gatekeeper.adapters.bubblewrap_sandbox.faults import not_started
+from gatekeeper.adapters.bubblewrap_sandbox.listener import Listener
 from gatekeeper.config import SANDBOX_ID, Paths
 from gatekeeper.domain.ports import Limits, RunRequest
 from gatekeeper.domain.testrun import Engine, Session, SuiteReport, SuiteRun, Termination
@@ -45,7 +47,8 @@ class Machine:
             "dedicated_user": self.setpriv is not None,
             "seccomp": self.filter is not None,
             "memory_limit": self.hierarchy is not None,
-            "process_limit": True,
+            # A limit for the user as a whole is shared by all runs, so it is not one of this run.
+            "process_limit": self.hierarchy is not None,
             "disk_limit": self.hierarchy is not None,
         }
         return Engine(
@@ -59,10 +62,11 @@ class Machine:
 class BubblewrapSandbox:
     """Runs suites in bubblewrap. Implements `domain.ports.Sandbox`; safe to call from several threads."""
 
-    def __init__(self, paths: Paths, *, at: str = command.TREE) -> None:
-        """`at` is where the tree appears inside."""
+    def __init__(self, paths: Paths, *, at: str = command.TREE, program: Path | None = None) -> None:
+        """`at` is where the tree appears inside; `program` takes the place of the bubblewrap that would be found."""
         self._paths = paths
         self._at = at
+        self._program = program
         self._lock = threading.Lock()
         self._found: Machine | None = None
 
@@ -79,8 +83,8 @@ class BubblewrapSandbox:
         try:
             with contextlib.ExitStack() as stack:
                 directory = self._run_directory(stack)
-                listener = process.Listener(directory, self._at)
-                stack.callback(listener.close)
+                sockets = Listener(directory, self._at)
+                stack.callback(sockets.close)
                 group = None
                 if machine.hierarchy is not None:
                     group = stack.enter_context(
@@ -90,16 +94,16 @@ class BubblewrapSandbox:
                             processes=request.limits.processes,
                         )
                     )
-                seen = self._start(request, machine, inner, working, listener, group, stack)
+                seen = self._start(request, machine, inner, working, sockets, group, stack)
                 termination, exit_code = _termination(request, seen, group)
                 cpu = group.cpu_s if group is not None else None
-                reports, faults = _parsed(listener.files())
-                sessions = _checked(listener.sessions(), request, exit_code)
+                reports, faults = _parsed(sockets.files())
+                sessions = _checked(sockets.sessions(), request, exit_code)
         except OSError as error:
             raise CouldNotCheck("SANDBOX_FAILED", f"The sandbox could not be set up: {error}.") from error
         log = _harmless(seen.tail)
         if not seen.started:
-            raise _not_started(log, machine, self._paths)
+            raise not_started(log, machine.bubblewrap.path, self._paths.state)
         return SuiteRun(
             id=request.id,
             role=request.role,
@@ -125,7 +129,7 @@ class BubblewrapSandbox:
         machine: Machine,
         inner: list[str],
         working: str,
-        listener: process.Listener,
+        listener: Listener,
         group: cgroups.Group | None,
         stack: contextlib.ExitStack,
     ) -> process.Seen:
@@ -194,7 +198,7 @@ class BubblewrapSandbox:
             cgroups.sweep(hierarchy)
         _sweep_runs(self._paths.runs)
         return Machine(
-            bubblewrap=runtime.bubblewrap(self._paths, copy=root),
+            bubblewrap=runtime.bubblewrap(self._paths, copy=root, program=self._program),
             etc=runtime.etc(self._paths),
             setpriv=setpriv,
             hierarchy=hierarchy,
@@ -260,10 +264,14 @@ def _checked(sessions: list[Session], request: RunRequest, exit_code: int | None
 
 def _parsed(files: list[bytes]) -> tuple[tuple[SuiteReport, ...], tuple[tuple[str, str], ...]]:
     reports, faults = [], []
+    if len(files) > command.MAX_REPORTS:
+        faults.append(("INPUT_TOO_LARGE", f"There are more than {command.MAX_REPORTS} reports."))
+        files = files[: command.MAX_REPORTS]
     for data in files:
+        if len(data) > command.MAX_REPORT_BYTES:
+            faults.append(("INPUT_TOO_LARGE", f"A report has more than {command.MAX_REPORT_BYTES} bytes."))
+            continue
         try:
-            if len(data) > command.MAX_REPORT_BYTES:
-                raise InputError("INPUT_TOO_LARGE", f"A report has more than {command.MAX_REPORT_BYTES} bytes.")
             reports.append(parse_junit(data))
         except InputError as error:
             faults.append((error.code, error.message))
@@ -294,20 +302,3 @@ def _controls() -> dict[int, str]:
 def _harmless(tail: bytes) -> str:
     """Output as text: control characters, and so every terminal sequence, made visible and powerless."""
     return tail.decode("utf-8", "replace").replace("\r\n", "\n").translate(_controls())
-
-
-def _not_started(log: str, machine: Machine, paths: Paths) -> CouldNotCheck:
-    """Why bubblewrap did not reach the command; its own words are in `log`."""
-    words = log.strip()[-400:] or "no message"
-    advice = None
-    code = "SANDBOX_FAILED"
-    if "uid map" in words or "user namespace" in words.lower() or "namespace failed" in words:
-        code = "SANDBOX_UNAVAILABLE"
-        advice = (
-            "This kernel refuses user namespaces to ordinary programs. On Ubuntu 23.10 and later: "
-            "`sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0`, or an AppArmor profile with `userns,` for "
-            f"{machine.bubblewrap.path}. In a container: allow the system calls unshare, mount and pivot_root."
-        )
-    elif "Permission denied" in words:
-        advice = f"The sandbox user must be able to reach the tree, the environment and {paths.state}."
-    return CouldNotCheck(code, f"bubblewrap ended before the command started: {words}", next_action=advice)
