@@ -1,0 +1,96 @@
+"""The base's own tests against the change's code: where they fail and the change's version passes, the oracle was bent."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+
+from gatekeeper.checks.suite_integrity.situation import BAD, Situation, near, place
+from gatekeeper.checks.suite_integrity.vanished import describe
+from gatekeeper.domain.finding import Finding, finding
+from gatekeeper.domain.instruments import InstrumentKind
+from gatekeeper.domain.testrun import Outcome
+from gatekeeper.domain.ticket import PermitKind
+
+_FREES = (
+    PermitKind.CHANGE_EXPECTATIONS, PermitKind.UPDATE_SNAPSHOTS, PermitKind.REMOVE_FEATURE, PermitKind.RENAME_API,
+    PermitKind.REMOVE_TESTS, PermitKind.SKIP_TESTS,
+)  # fmt: skip
+_INTERFACE = re.compile(
+    r"ImportError|ModuleNotFoundError|AttributeError|NameError|fixture '\w+' not found"
+    r"|TypeError: .*(?:argument|positional|keyword|takes|abstract|not callable)"
+)
+_STRICTER = ("XPASS(strict)", "Unexpected success", "unexpected success")
+
+
+def bent(situation: Situation) -> list[Finding]:
+    """One finding a file: the changed test module, or what else was changed that made its tests pass."""
+    restored, merged = situation.restored, situation.merged
+    if restored is None or merged is None:
+        return []
+    groups: dict[tuple[str, str], list[str]] = {}
+    for test_id, rows in restored.by_id.items():
+        bad = [c for c in rows if c.outcome in BAD]
+        if not bad or any(w in c.detail for c in bad for w in _STRICTER):
+            continue
+        if "::" not in test_id:
+            passing = [i for i in merged.by_id if i.startswith(f"{test_id}::") and Outcome.PASSED in merged.outcomes(i)]
+            if not passing:
+                continue
+        elif Outcome.PASSED not in merged.outcomes(test_id) or any(merged.outcomes(test_id)[o] for o in BAD):
+            continue  # gone, silent or failing: told elsewhere
+        path, name = place(test_id)
+        base_test = situation.function(path, name, base=True)
+        words = " ".join([name, *(base_test.material.names if base_test else ()), *(c.detail[-2000:] for c in bad)])
+        if situation.permits(_FREES[:4], test_id=test_id, path=path, words=words):
+            continue
+        blamed = _blamed(situation, path, base_test is not None and _same(situation, path, name))
+        if not blamed or any(situation.permits(_FREES[:3], path=b) for b in blamed):
+            continue
+        groups.setdefault((blamed[0], _code(situation, test_id, "\n".join(c.detail for c in bad))), []).append(test_id)
+    out = []
+    for (path, code), ids in groups.items():
+        case = restored.first(ids[0])
+        line = None
+        test = situation.function(*place(ids[0]))
+        if path == place(ids[0])[0] and test is not None:
+            line = test.line
+        detail = case.detail.strip()[-1500:] if case else ""
+        seen = "\n".join(f"{i}: {describe(situation, i)}" for i in ids[:10])
+        what = f"{ids[0]}" + (f" and {len(ids) - 1} more" if len(ids) > 1 else "")
+        message = f"{what}: the target branch's version fails on this code; it passes only with the changed {path}."
+        out.append(finding(code, message, path=path, line=line, evidence=f"{seen}\n{detail}", key=path))
+    return out
+
+
+def _same(situation: Situation, path: str, name: str) -> bool:
+    old, new = situation.function(path, name, base=True), situation.function(path, name)
+    if old is None or new is None or path not in situation.changed:
+        return path not in situation.changed
+    return (old.body, old.decorators) == (new.body, new.decorators)
+
+
+def _blamed(situation: Situation, path: str, same: bool) -> list[str]:
+    """Changed files that can explain it, the likeliest first: the test's own module, then what reaches it."""
+    bending = [p for p in situation.changed if (k := situation.kind(p)) is not None and k.bends_runs and p != path]
+    own = [path] if path in situation.changed else []
+    if own and not same:
+        return own
+    source = situation.source(path, base=True) or ""
+    named = [
+        p for p in bending if posixpath.basename(p) in source or posixpath.splitext(posixpath.basename(p))[0] in source
+    ]
+    conftest = [p for p in bending if posixpath.basename(p) == "conftest.py" and near(path, p)]
+    rest = [p for p in bending if situation.kind(p) is not InstrumentKind.TEST]
+    return list(dict.fromkeys([*named, *conftest, *own, *rest]))
+
+
+def _code(situation: Situation, test_id: str, detail: str) -> str:
+    """Bent where the test failed on the base already or only its expectation is in the way; asked where code moved on."""
+    before = situation.before
+    passed = before is not None and Outcome.PASSED in before.outcomes(test_id)
+    if before is not None and "::" not in test_id:
+        passed = any(i.startswith(f"{test_id}::") and Outcome.PASSED in before.outcomes(i) for i in before.by_id)
+    if not passed:
+        return "EXPECTATION_BENT"
+    return "TEST_FOLLOWS_INTERFACE" if _INTERFACE.search(detail) else "EXPECTATION_FOLLOWS_CODE"

@@ -1,0 +1,70 @@
+"""Tests that ran before and are now skipped or expected to fail, and definitions that hide another one."""
+
+from __future__ import annotations
+
+from gatekeeper.checks.suite_integrity.situation import Situation, place
+from gatekeeper.checks.suite_integrity.vanished import describe
+from gatekeeper.domain.finding import Finding, finding
+from gatekeeper.domain.testrun import Outcome
+from gatekeeper.domain.ticket import PermitKind
+
+_RAN = {Outcome.PASSED, Outcome.FAILED, Outcome.ERRORED}
+_SILENT = {Outcome.SKIPPED, Outcome.XFAILED, Outcome.XPASSED}
+
+
+def silenced(situation: Situation) -> list[Finding]:
+    """One finding for each function whose results turned silent. The control must have seen them run."""
+    before, merged = situation.before, situation.merged
+    if before is None or merged is None:
+        return []
+    groups: dict[tuple[str, str], list[str]] = {}
+    for test_id in before.by_id:
+        was, now = before.outcomes(test_id), merged.outcomes(test_id)
+        if "::" not in test_id or not set(was) & _RAN or not now:
+            continue
+        if sum(now[o] for o in _SILENT) > sum(was[o] for o in _SILENT) and sum(now[o] for o in _RAN) < sum(
+            was[o] for o in _RAN
+        ):
+            if not situation.permits((PermitKind.SKIP_TESTS,), test_id=test_id, path=place(test_id)[0]):
+                groups.setdefault(place(test_id), []).append(test_id)
+    out = []
+    for (path, name), ids in groups.items():
+        test = situation.function(path, name)
+        module = situation.module(path)
+        marks = (*(test.silencers if test else ()), *(module.silencers if module else ()))
+        case = merged.first(ids[0])
+        why = case.detail.strip().splitlines()[-1:] if case and case.detail.strip() else []
+        what = "expected to fail" if Outcome.SKIPPED not in merged.outcomes(ids[0]) else "skipped"
+        message = f"{path}::{name} ran on the target branch and is {what} here."
+        evidence = "\n".join([f"{i}: {describe(situation, i)}" for i in ids[:10]] + why)
+        line = marks[0][1] if marks else (test.line if test else None)
+        out.append(finding("TEST_SILENCED", message, path=path, line=line, evidence=evidence, key=f"{path}::{name}"))
+    return out
+
+
+def shadowed(situation: Situation) -> list[Finding]:
+    """A later definition of the same name that the change brought: the first one never runs."""
+    out = []
+    for path, changed in situation.changed.items():
+        module = situation.module(path) if changed.new is not None else None
+        if module is None or situation.kind(path) is None:
+            continue
+        old = situation.module(path, base=True)
+        known = {d[0] for d in old.duplicates} if old else set()
+        for name, first, second in module.duplicates:
+            if name in known or situation.permits((PermitKind.REMOVE_TESTS,), test_id=f"{path}::{name}", path=path):
+                continue
+            if (
+                old is not None
+                and name not in old.functions
+                and not any(f.startswith(f"{name}::") for f in old.functions)
+            ):
+                continue  # two new ones: careless, and nothing of the base is hidden
+            message = f"{path}::{name} is defined twice (lines {first} and {second}); the first one never runs."
+            out.append(finding("TEST_HIDDEN", message, path=path, line=second, key=f"{path}::{name}"))
+        for what, line in module.hiders:
+            if " is bound to something else" in what and (old is None or what not in {h for h, _ in old.hiders}):
+                name = what.split(" is ", 1)[0]
+                if old is not None and name in old.functions:
+                    out.append(finding("TEST_HIDDEN", f"{path}::{what}, so it never runs.", path=path, line=line, key=f"{path}::{name}"))  # fmt: skip
+    return out

@@ -1,0 +1,151 @@
+"""What all parts of the check look at: results by test in each run, modules read once, permits."""
+
+from __future__ import annotations
+
+import posixpath
+from collections import Counter
+from collections.abc import Iterable
+from functools import cached_property
+
+from gatekeeper.domain.evidence import Evidence
+from gatekeeper.domain.globs import matches_any, test_id_matches
+from gatekeeper.domain.instruments import InstrumentKind, Instruments
+from gatekeeper.domain.testrun import CaseResult, Outcome, RunRole
+from gatekeeper.domain.ticket import PermitKind
+from gatekeeper.domain.tree import Tree, text
+from gatekeeper.errors import CouldNotCheck
+from gatekeeper.formats.python_source import TestFunction, TestModule, read_module
+
+BAD = (Outcome.FAILED, Outcome.ERRORED)
+GOOD = (Outcome.PASSED,)
+
+
+class Results:
+    """The results of all suites of one role, by test id (a multiset) and by function."""
+
+    def __init__(self, cases: Iterable[CaseResult]) -> None:
+        self.by_id: dict[str, list[CaseResult]] = {}
+        for case in cases:
+            self.by_id.setdefault(case.id, []).append(case)
+
+    def outcomes(self, test_id: str) -> Counter[Outcome]:
+        """How often each outcome; that of the module where only the module was reported (it did not load, or is skipped)."""
+        rows = self.by_id.get(test_id)
+        if rows is None:
+            rows = self.by_id.get(test_id.split("::", 1)[0], [])
+        return Counter(c.outcome for c in rows)
+
+    def first(self, test_id: str) -> CaseResult | None:
+        """The worst result of that test, or its module's."""
+        rows = self.by_id.get(test_id) or self.by_id.get(test_id.split("::", 1)[0]) or []
+        return min(rows, key=lambda c: c.outcome not in BAD, default=None)
+
+    @cached_property
+    def functions(self) -> dict[tuple[str, str], list[str]]:
+        """(path, qualified name) -> ids with parameters."""
+        table: dict[tuple[str, str], list[str]] = {}
+        for test_id in self.by_id:
+            if "::" in test_id:
+                table.setdefault(place(test_id), []).append(test_id)
+        return table
+
+
+def place(test_id: str) -> tuple[str, str]:
+    """(path, qualified name) of an id, parameters left out. JUnit's dotted class names are kept as they are."""
+    bare = test_id.split("[", 1)[0]
+    path, _, name = bare.partition("::")
+    return path, name
+
+
+class Situation:
+    """One change, with everything read at most once."""
+
+    def __init__(self, evidence: Evidence) -> None:
+        self.evidence = evidence
+        self.instruments = Instruments(evidence.settings, evidence.suites, evidence.base)
+        self.changed = {p.path: p for p in evidence.change.paths}
+        self._modules: dict[tuple[bool, str], TestModule | None] = {}
+
+    def results(self, role: RunRole) -> Results | None:
+        """Results of a role over all suites; None where no run of it showed a single test."""
+        runs = [r for r in self.evidence.runs if r.role is role]
+        cases = [c for r in runs for c in r.cases]
+        return Results(cases) if cases else None
+
+    @cached_property
+    def merged(self) -> Results | None:
+        return self.results(RunRole.MERGED)
+
+    @cached_property
+    def before(self) -> Results | None:
+        return self.results(RunRole.BASE)
+
+    @cached_property
+    def restored(self) -> Results | None:
+        """The base's instruments on the merge result."""
+        return self.results(RunRole.BASE_INSTRUMENTS)
+
+    @cached_property
+    def probed(self) -> Results | None:
+        """The change's tests on the target tip's code."""
+        return self.results(RunRole.NEW_TESTS_ON_BASE)
+
+    def source(self, path: str, *, base: bool = False) -> str | None:
+        """Text at `path` in base or merge result; None where there is none or it is too large."""
+        tree: Tree = self.evidence.base if base else self.evidence.merged
+        try:
+            return text(tree, path)
+        except CouldNotCheck:
+            return None
+
+    def module(self, path: str, *, base: bool = False) -> TestModule | None:
+        """The tests that the source of a module defines."""
+        key = (base, path)
+        if key not in self._modules:
+            self._modules[key] = read_module(self.source(path, base=base)) if path.endswith(".py") else None
+        return self._modules[key]
+
+    def function(self, path: str, name: str, *, base: bool = False) -> TestFunction | None:
+        """One test by path and qualified name."""
+        module = self.module(path, base=base)
+        return module.tests.get(name) if module else None
+
+    @cached_property
+    def new_functions(self) -> list[tuple[str, TestFunction]]:
+        """Tests of changed modules that the base does not have at that place, or has with another body or other rows."""
+        out = []
+        for path, changed in self.changed.items():
+            module = self.module(path) if changed.new is not None else None
+            for name, test in (module.tests if module else {}).items():
+                old = self.function(path, name, base=True)
+                if old is None or (old.body, old.decorators) != (test.body, test.decorators):
+                    out.append((path, test))
+        return out
+
+    def kind(self, path: str) -> InstrumentKind | None:
+        """What kind of instrument a path is."""
+        return self.instruments.kind(path)
+
+    def permits(self, kinds: Iterable[PermitKind], *, test_id: str = "", path: str = "", words: str = "") -> bool:
+        """True where a permit of one of the kinds names this test, this path, or something that `words` speaks of."""
+        for kind in kinds:
+            for permit in self.evidence.ticket.permits_of(kind):
+                if test_id and any(test_id_matches(g, test_id) for g in permit.tests):
+                    return True
+                # A permit for single tests of a file is none for the rest of the file.
+                if path and not (permit.tests and test_id) and matches_any(permit.paths, path):
+                    return True
+                if words and any(_spoken(n, words) for n in permit.names):
+                    return True
+        return False
+
+
+def _spoken(name: str, words: str) -> bool:
+    last = name.rsplit(".", 1)[-1].rsplit(":", 1)[-1].strip("()` ")
+    return len(last) > 1 and last in words
+
+
+def near(path: str, other: str) -> bool:
+    """True where the instrument `other` (a conftest, a settings file) reaches the test module `path`."""
+    folder = posixpath.dirname(other)
+    return not folder or path.startswith(f"{folder}/")

@@ -1,0 +1,230 @@
+"""Tests of the base that the merge result no longer collects, and parameter sets that went with them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from gatekeeper.checks.suite_integrity.situation import BAD, Situation
+from gatekeeper.domain.finding import Finding, finding
+from gatekeeper.domain.testrun import Outcome
+from gatekeeper.domain.ticket import PermitKind
+from gatekeeper.domain.verdict import Effect
+from gatekeeper.formats.python_source import TestFunction
+
+_SHARE = 0.75
+"""Share of what a vanished test says that its successor must say, where their bodies are not the same."""
+_REMOVES = (PermitKind.REMOVE_TESTS, PermitKind.REMOVE_FEATURE)
+_INTERFACE = ("ImportError", "ModuleNotFoundError", "AttributeError", "NameError", "TypeError", "fixture '")
+_SILENT = {Outcome.SKIPPED, Outcome.XFAILED, Outcome.XPASSED}
+
+
+def vanished(situation: Situation) -> list[Finding]:
+    """One finding for each function of the base that lost results without an explanation."""
+    before, merged = situation.before, situation.merged
+    if before is None or merged is None:
+        return _by_source(situation)
+    out = []
+    for (path, name), ids in before.functions.items():
+        gone = list(
+            Counter({i: len(before.by_id[i]) for i in ids}) - Counter({i: len(merged.by_id.get(i, ())) for i in ids})
+        )
+        gone = [i for i in gone if not merged.outcomes(i)]
+        gone = [
+            i
+            for i in gone
+            if not situation.permits(_REMOVES, test_id=i, path=path, words=_words(situation, path, name))
+        ]
+        if gone:
+            found = _explain(situation, path, name, gone)
+            if found is not None:
+                out.append(found)
+    return out
+
+
+def _words(situation: Situation, path: str, name: str) -> str:
+    test = situation.function(path, name, base=True)
+    return f"{name} {' '.join(test.material.names)}" if test else name
+
+
+def _explain(situation: Situation, path: str, name: str, gone: list[str]) -> Finding | None:
+    merged = situation.merged
+    assert merged is not None
+    test = situation.function(path, name, base=True)
+    if test is None:
+        # Made at run time or in another language: only the numbers can be compared.
+        return _removed(situation, path, name, gone, None)
+    now = situation.function(path, name)
+    still = merged.functions.get((path, name), [])
+    if now is not None and still:
+        return _parameters(situation, path, test, now, gone)
+    failing = [i for i in gone if _fails(situation, i)]
+    followers = [f for f in _followers(situation, test) if (f[0], f[1].name) != (path, name)]
+    speaking = [f for f in followers if _runs(situation, f) and not _silent(situation, f)]
+    if any(f[1].body == test.body for f in speaking):
+        return None
+    if speaking and not failing:
+        return None
+    if followers and any(_silent(situation, f) for f in followers) and not speaking:
+        place_, follower = next(f for f in followers if _silent(situation, f))
+        message = f"{path}::{name} became {place_}::{follower.name}, which is skipped or expected to fail."
+        return finding("TEST_SILENCED", message, path=place_, line=follower.line, evidence=_seen(situation, gone), key=f"{path}::{name}")  # fmt: skip
+    module = situation.module(path)
+    left = module is not None and (name in module.functions or test.body in module.functions.values())
+    if left:
+        return _hidden(situation, path, name, gone, test)
+    return _removed(situation, path, name, gone, test)
+
+
+def _fails(situation: Situation, test_id: str) -> bool:
+    """The base's own test fails on the change's code."""
+    restored = situation.restored
+    return restored is not None and any(restored.outcomes(test_id)[o] for o in BAD)
+
+
+def _followers(situation: Situation, test: TestFunction) -> list[tuple[str, TestFunction]]:
+    """Tests of the change that do what this one did; the same body also counts where it stood there before."""
+    same = [(p, t) for p, t in situation.new_functions if t.body and t.body == test.body]
+    alike = [
+        (p, t) for p, t in situation.new_functions if (p, t) not in same and test.material.within(t.material, _SHARE)
+    ]
+    twins = [
+        (p, t)
+        for p in {p for p, c in situation.changed.items() if c.new is not None}
+        if (module := situation.module(p)) is not None
+        for t in module.tests.values()
+        if t.body and t.body == test.body and t.rows == test.rows
+    ]
+    return [*same, *twins, *alike]
+
+
+def _runs(situation: Situation, follower: tuple[str, TestFunction]) -> bool:
+    merged = situation.merged
+    return merged is not None and (follower[0], follower[1].name) in merged.functions
+
+
+def _silent(situation: Situation, follower: tuple[str, TestFunction]) -> bool:
+    merged = situation.merged
+    ids = merged.functions.get((follower[0], follower[1].name), []) if merged else []
+    return bool(ids) and merged is not None and all(set(merged.outcomes(i)) <= _SILENT for i in ids)
+
+
+def _parameters(
+    situation: Situation, path: str, test: TestFunction, now: TestFunction, gone: list[str]
+) -> Finding | None:
+    """The function is still there; some of its parameter sets are not."""
+    if test.rows is not None and now.rows is not None and (test.rows or now.rows):
+        lost = Counter(test.rows) - Counter(now.rows)
+        if not lost:
+            return None
+        if not any(_fails(situation, i) for i in gone):
+            others = [t for _, t in situation.new_functions if t.name != test.name]
+            if not now.rows and set(test.material.constants) <= set(now.material.constants):
+                return None  # the rows moved into the body
+            if all(any(_constants(row) <= set(t.material.constants) for t in others) for row in lost):
+                return None  # the rows became tests of their own
+    elif test.decorators == now.decorators and test.body == now.body:
+        before, merged = situation.before, situation.merged
+        assert before is not None and merged is not None
+        if len(merged.functions[path, now.name]) >= len(before.functions[path, test.name]):
+            return None  # made by unchanged code; only their names differ
+    elif not any(_fails(situation, i) for i in gone) and set(test.material.constants) <= set(now.material.constants):
+        return None
+    message = f"{len(gone)} parameter set(s) of {path}::{now.name} that the target branch runs are gone: {_some(gone)}."
+    return finding("PARAMETERS_REMOVED", message, path=path, line=now.line, evidence=_seen(situation, gone), key=f"{path}::{now.name}")  # fmt: skip
+
+
+def _constants(row: str) -> set[str]:
+    import re
+
+    return set(re.findall(r"Constant\(value=(.*?)\)(?=[,)\]]|$)", row)) - {"None"}
+
+
+def _hidden(situation: Situation, path: str, name: str, gone: list[str], test: TestFunction) -> Finding:
+    module = situation.module(path)
+    owner = name.rsplit("::", 1)[0] + "::" if "::" in name else ""
+    notes = [
+        h
+        for h in (module.hiders if module else ())
+        if h[0].startswith((owner, "__test__", f"del {name}", name)) or name in h[0]
+    ]
+    why = f" ({notes[0][0]}, line {notes[0][1]})" if notes else ""
+    message = f"{path}::{name} is still in the source and no longer collected{why}."
+    line = notes[0][1] if notes else test.line
+    return finding("TEST_HIDDEN", message, path=path, line=line, evidence=_seen(situation, gone), key=f"{path}::{name}")
+
+
+def _removed(situation: Situation, path: str, name: str, gone: list[str], test: TestFunction | None) -> Finding | None:
+    restored = situation.restored
+    case = restored.first(gone[0]) if restored else None
+    message = f"{path}::{name} runs on the target branch and is gone"
+    followed = [p for p in situation.changed if p != path]
+    if (
+        case is not None
+        and case.outcome in BAD
+        and any(w in case.detail for w in _INTERFACE)
+        and _passed(situation, gone)
+    ):
+        successor = test is not None and any(
+            test.material.within(t.material, 0.5) for _, t in situation.new_functions if t.name != name
+        )
+        if successor and followed:
+            message += (
+                "; it can not run any more because the interface it uses changed, and another test took its place."
+            )
+            return finding("TEST_FOLLOWS_INTERFACE", message, path=path, evidence=_seen(situation, gone), key=f"{path}::{name}")  # fmt: skip
+    line = test.line if test else None
+    return finding("TEST_REMOVED", message + f": {_some(gone)}.", path=path, line=line, evidence=_seen(situation, gone), key=f"{path}::{name}")  # fmt: skip
+
+
+def _passed(situation: Situation, ids: Iterable[str]) -> bool:
+    return situation.before is not None and all(Outcome.PASSED in situation.before.outcomes(i) for i in ids)
+
+
+def _some(ids: list[str]) -> str:
+    return ", ".join(ids[:5]) + (f" and {len(ids) - 5} more" if len(ids) > 5 else "")
+
+
+def _seen(situation: Situation, ids: list[str]) -> str:
+    """What each run showed of these tests."""
+    rows = []
+    for test_id in ids[:10]:
+        rows.append(f"{test_id}: {describe(situation, test_id)}")
+    return "\n".join(rows)
+
+
+def describe(situation: Situation, test_id: str) -> str:
+    """`passed on the target branch, failed with the target's tests on this code, not collected on the merge result`."""
+    parts = []
+    for results, where in (
+        (situation.before, "on the target branch"),
+        (situation.restored, "on the change's code with the target's own tests"),
+        (situation.merged, "on the merge result"),
+    ):
+        if results is not None:
+            seen = "/".join(o.value for o in results.outcomes(test_id)) or "not collected"
+            parts.append(f"{seen} {where}")
+    return ", ".join(parts)
+
+
+def _by_source(situation: Situation) -> list[Finding]:
+    """Where no run shows single tests: the sources alone. Weaker, so a person is asked."""
+    out = []
+    if situation.before is not None:
+        return []  # the merge result shows none: the suite's results say so themselves
+    for path, changed in situation.changed.items():
+        module = situation.module(path, base=True) if changed.old is not None and _is_test(path) else None
+        for name, test in (module.tests if module else {}).items():
+            if situation.function(path, name) is not None or _followers(situation, test):
+                continue
+            if not situation.permits(
+                _REMOVES, test_id=f"{path}::{name}", path=path, words=_words(situation, path, name)
+            ):
+                message = f"{path}::{name} is gone; no run shows single tests, so the sources alone were compared."
+                out.append(finding("TEST_REMOVED", message, path=path, line=test.line, key=f"{path}::{name}", effect=Effect.BLOCKS))  # fmt: skip
+    return out
+
+
+def _is_test(path: str) -> bool:
+    name = path.rsplit("/", 1)[-1]
+    return name.startswith("test_") or name.endswith("_test.py") or name == "tests.py"
