@@ -22,8 +22,8 @@ from gatekeeper.errors import GatekeeperError, UsageError
 if TYPE_CHECKING:
     from gatekeeper.adapters.bubblewrap_sandbox import BubblewrapSandbox
     from gatekeeper.adapters.environment_builder import UvEnvironmentBuilder
-    from gatekeeper.adapters.git_enforcer import EnforcerRepository
     from gatekeeper.adapters.git_mirror import GitMirror, GitNotesStore
+    from gatekeeper.adapters.git_mirror.enforcer import EnforcerRepository
     from gatekeeper.adapters.kingfisher_scanner import KingfisherScanner
     from gatekeeper.adapters.local_key_signer import LocalKeySigner
     from gatekeeper.adapters.rego_policy import RegoPolicy
@@ -237,7 +237,7 @@ def public_pem(path: Path) -> str:
 
 def enforcer_repository(repository: Path) -> EnforcerRepository:
     """Hardened reads for `verify` and the hook."""
-    from gatekeeper.adapters.git_enforcer import EnforcerRepository
+    from gatekeeper.adapters.git_mirror.enforcer import EnforcerRepository
 
     return EnforcerRepository(repository)
 

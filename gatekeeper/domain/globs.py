@@ -77,7 +77,7 @@ def _tokens(pattern: str) -> tuple[tuple[str, str], ...]:
                 out.append(("star", ""))
         elif c == "?":
             out.append(("any", ""))
-        elif c == "[" and (end := pattern.find("]", i + 2)) > 0:
+        elif c == "[" and (end := pattern.find("]", i + (3 if pattern[i + 1 : i + 2] in ("!", "^") else 2))) > 0:
             body = pattern[i + 1 : end]
             kind = "nset" if body[0] in "!^" else "set"
             out.append((kind, body[1:] if kind == "nset" else body))

@@ -11,7 +11,7 @@ from pathlib import Path
 import attested
 import pytest
 
-from gatekeeper.adapters.git_enforcer import EnforcerRepository
+from gatekeeper.adapters.git_mirror.enforcer import EnforcerRepository
 from gatekeeper.adapters.local_key_signer import LocalKeySigner
 from gatekeeper.cli.hook import install_hook, script
 from gatekeeper.errors import UsageError

@@ -62,30 +62,35 @@ class UvEnvironmentBuilder:
         digest = self._digest("host", str(base.executable), base.version, *versions)
 
         def make(place: Path) -> None:
-            site = self._skeleton(place, base, f"host-{digest}")
+            site = self._skeleton(place, base)
             packages.copy_distributions(distributions, site)
+            self._runner(place, f"host-{digest}")
             packages.write_files(self._recorder, site)
             packages.compile_bytecode(base.executable, site)
 
         where = built(self._paths.environments, f"host-{digest}", make)
         return self._environment(where, base, digest, "the gate's own Python and pytest", missing=("base_lock",))
 
-    def _skeleton(self, place: Path, base: Interpreter, name: str) -> Path:
+    def _skeleton(self, place: Path, base: Interpreter) -> Path:
         """A virtual environment without running anything; returns its site-packages."""
-        final = self._paths.environments / name
         site = place / "lib" / f"python{base.minor}" / "site-packages"
         site.mkdir(parents=True)
         (place / "bin").mkdir()
         (place / "pyvenv.cfg").write_text(
-            f"home = {base.executable.parent}\ninclude-system-site-packages = false\nversion = {base.version}\n",
+            f"home = {base.executable.parent}\ninclude-system-site-packages = false\n"
+            f"version = {base.version}\nrelocatable = true\n",
             encoding="utf-8",
         )
         for alias in ("python", "python3", f"python{base.minor}"):
             (place / "bin" / alias).symlink_to(base.executable)
-        runner = place / "bin" / "pytest"
-        runner.write_text(packages.script(f"{final}/bin/python"), encoding="utf-8")
-        runner.chmod(0o755)
         return site
+
+    def _runner(self, place: Path, name: str) -> None:
+        """bin/pytest, written last: what an installer wrote names the directory of the making."""
+        runner = place / "bin" / "pytest"
+        runner.unlink(missing_ok=True)
+        runner.write_text(packages.script(f"{self._paths.environments / name}/bin/python"), encoding="utf-8")
+        runner.chmod(0o755)
 
     # --- from the base's locks ---
 
@@ -102,15 +107,12 @@ class UvEnvironmentBuilder:
         name = f"lock-{digest}"
 
         def make(place: Path) -> None:
-            site = self._skeleton(place, base, name)
-            if any(
-                line.strip() and not line.lstrip().startswith("#")
-                for r in wanted.roots
-                for line in wanted.files[r].splitlines()
-            ):
+            site = self._skeleton(place, base)
+            if any(project.content_lines(c) for c in wanted.files.values()):
                 self._install(place, wanted)
             if not (site / "pytest").is_dir():
                 packages.copy_distributions(packages.closure(["pytest"]), site)
+            self._runner(place, name)
             packages.write_files(own_files, site)
             packages.write_files(self._recorder, site)
             packages.compile_bytecode(base.executable, site)
@@ -131,6 +133,7 @@ class UvEnvironmentBuilder:
             target = files / name
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(content, encoding="utf-8")
+        # --no-config: no settings file of the base is obeyed; the operator's is named by UV_CONFIG_FILE or is variables.
         uv = Path(sys.prefix) / "bin" / "uv"
         arguments = [
             str(uv), "pip", "install", "-q", "--no-config", "--color", "never", "--python", str(place / "bin" / "python"),
@@ -164,6 +167,9 @@ class UvEnvironmentBuilder:
             ("UV_DEFAULT_INDEX", "PIP_INDEX_URL"),
             ("UV_INDEX", "PIP_EXTRA_INDEX_URL"),
             ("UV_FIND_LINKS", "PIP_FIND_LINKS"),
+            ("UV_NO_INDEX", "PIP_NO_INDEX"),
+            ("UV_INSECURE_HOST", "PIP_TRUSTED_HOST"),
+            ("SSL_CERT_FILE", "PIP_CERT"),
         ):
             if theirs in os.environ and ours not in env:
                 env[ours] = os.environ[theirs]

@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
 
@@ -15,12 +16,16 @@ from packaging.requirements import Requirement
 from gatekeeper.errors import CouldNotCheck
 
 
+def _plain(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
 def closure(names: Iterable[str]) -> list[metadata.Distribution]:
     """Installed distributions of `names` and all they require here, without extras. Sorted by name."""
     found: dict[str, metadata.Distribution] = {}
     waiting = list(names)
     while waiting:
-        name = re.sub(r"[-_.]+", "-", waiting.pop()).lower()
+        name = _plain(waiting.pop())
         if name in found:
             continue
         try:
@@ -39,8 +44,14 @@ def closure(names: Iterable[str]) -> list[metadata.Distribution]:
 
 
 def copy_distributions(distributions: Iterable[metadata.Distribution], site: Path) -> None:
-    """Copy the files of installed distributions; scripts outside site-packages are left out."""
+    """Copy the files of installed distributions; scripts outside site-packages are left out.
+
+    One that `site` has already, in whatever version, stays: two versions in one place would be neither.
+    """
+    there = {_plain(found.name or "") for found in metadata.distributions(path=[str(site)])}
     for distribution in distributions:
+        if _plain(distribution.name) in there:
+            continue
         for file in distribution.files or []:
             if ".." in file.parts or file.is_absolute() or "__pycache__" in file.parts:
                 continue
@@ -62,14 +73,15 @@ def compile_bytecode(python: Path, folder: Path) -> None:
 
     Hash-based and unchecked: the files never change afterwards. A file that does not compile is nobody's fault here.
     """
-    subprocess.run(
-        [str(python), "-I", "-m", "compileall", "-q", "-j1", "--invalidation-mode", "unchecked-hash", str(folder)],
-        env={"PATH": os.defpath},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        timeout=600,
-        check=False,
-    )
+    with suppress(subprocess.TimeoutExpired):  # what is compiled by then is compiled
+        subprocess.run(
+            [str(python), "-I", "-m", "compileall", "-q", "-j1", "--invalidation-mode", "unchecked-hash", str(folder)],
+            env={"PATH": os.defpath},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            timeout=600,
+            check=False,
+        )
 
 
 def script(python: str) -> str:

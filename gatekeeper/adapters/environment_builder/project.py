@@ -5,6 +5,7 @@ Everything here comes from the protected branch; it is parsed all the same as if
 
 from __future__ import annotations
 
+import posixpath
 import re
 import tomllib
 from dataclasses import dataclass
@@ -23,7 +24,13 @@ DEVELOPMENT = (
 )  # fmt: skip
 RUNTIME = ("requirements.txt", "requirements/base.txt")
 MAX_FILE = 4 * 1024 * 1024
-_LINE_PATH = re.compile(r"^\s*(-e\b|--editable\b|\.{1,2}(/|\s|$|\[)|file:)")
+_LINE_PATH = re.compile(r"^\s*(-e|--editable\b|/|\.{1,2}(/|\s|$|\[)|file:|[^#;@]{1,200}@\s*(file:|\.{0,2}/))")
+_LINE_ADDRESS = re.compile(r"^\s*([^#;@]{1,200}@\s*)?[A-Za-z][A-Za-z0-9+.-]*://(?<!file://)")
+_LINE_INDEX = re.compile(
+    r"^\s*(-i\b|-f\b|--(index-url|extra-index-url|no-index|find-links|trusted-host|no-binary|only-binary|pre|"
+    r"prefer-binary|use-feature)\b)"
+)
+_INCLUDE = re.compile(r"^\s*(-[rc]|--requirements?\b|--constraints?\b)\s*=?\s*(?P<file>[^\s#][^#]*?)\s*(#.*)?$")
 
 
 @dataclass(frozen=True)
@@ -40,47 +47,83 @@ class Requirements:
 
 def requirements(base: Tree, settings: EnvironmentSettings) -> Requirements:
     """What to install. Raises `CouldNotCheck` (ENVIRONMENT_FAILED, blame environment) for a named lock that is missing."""
-    files = {
-        p: _clean(text(base, p) or "")
-        for p in base.entries
-        if _is_requirements(p) and (base.entries[p].size or 0) <= MAX_FILE
-    }
     if settings.locks:
-        for name in settings.locks:
-            if name not in base.entries:
-                raise CouldNotCheck(
-                    "ENVIRONMENT_FAILED", f"The lock {name!r} of the settings is not on the target branch."
-                )
-            files[name] = _clean(text(base, name) or "")
         roots: tuple[str, ...] = settings.locks
     else:
-        development = next((n for n in DEVELOPMENT if n in files), None)
-        runtime = next((n for n in RUNTIME if n in files), None)
+        development = next((n for n in DEVELOPMENT if n in base.entries), None)
+        runtime = next((n for n in RUNTIME if n in base.entries), None)
         roots = tuple(n for n in (development, runtime) if n)
-        if (
-            development
-            and runtime
-            and (f"-r {runtime}" in files[development] or _hashed(files[development]) != _hashed(files[runtime]))
-        ):
-            roots = (development,)
+        if development and runtime:
+            both = _with_includes(base, (development,))
+            if runtime in both or _hashed(both[development]) != _hashed(text(base, runtime) or ""):
+                roots = (development,)
     if roots:
-        return Requirements(files, roots, all(_hashed(files[r]) for r in roots), locked=True)
+        files = _with_includes(base, roots)
+        filled = [c for c in files.values() if content_lines(c)]
+        return Requirements(files, roots, bool(filled) and all(_hashed(c) for c in filled), locked=True)
     lines = declared(base)
     return Requirements({"declared.txt": "\n".join(lines) + "\n"}, ("declared.txt",), hashed=False, locked=not lines)
 
 
-def _is_requirements(path: str) -> bool:
-    name = path.rpartition("/")[2]
-    return path.count("/") <= 1 and name.endswith((".txt", ".in")) and ("requirements" in path or "constraints" in name)
+def _with_includes(base: Tree, roots: tuple[str, ...]) -> dict[str, str]:
+    """The files of `roots` and all they include, cleaned, by path.
+
+    Raises `CouldNotCheck` (ENVIRONMENT_FAILED) for one that is missing, too large, or lies outside the repository: the
+    installer reads files with the gate's rights.
+    """
+    files: dict[str, str] = {}
+    waiting = list(roots)
+    while waiting:
+        name = waiting.pop()
+        if name in files:
+            continue
+        entry = base.entries.get(name)
+        content = text(base, name)
+        if entry is None or content is None:
+            raise CouldNotCheck("ENVIRONMENT_FAILED", f"The lock {name!r} is no file of the target branch.")
+        if (entry.size or 0) > MAX_FILE:
+            raise CouldNotCheck("ENVIRONMENT_FAILED", f"The lock {name!r} is larger than {MAX_FILE} bytes.")
+        files[name] = _clean(name, content)
+        for line in content.splitlines():
+            found = _INCLUDE.match(line)
+            if found is None:
+                continue
+            target = found["file"].strip("\"'")
+            path = posixpath.normpath(posixpath.join(posixpath.dirname(name), target))
+            if "://" in target or path.startswith(("/", "..")):
+                raise CouldNotCheck(
+                    "ENVIRONMENT_FAILED",
+                    f"The lock {name!r} includes {target[:200]!r}, which is not in the repository.",
+                )
+            waiting.append(path)
+    return files
+
+
+def content_lines(content: str) -> list[str]:
+    """Lines that name something to install."""
+    return [x for x in content.splitlines() if x.strip() and not x.lstrip().startswith(("#", "-"))]
 
 
 def _hashed(content: str) -> bool:
     return "--hash=" in content
 
 
-def _clean(content: str) -> str:
-    """Without lines that would install the project itself or something from the tree: its code comes from the tree under test."""
-    return "\n".join("" if _LINE_PATH.match(line) else line for line in content.splitlines()) + "\n"
+def _clean(name: str, content: str) -> str:
+    """Without lines that would install the project itself or something from the tree, and without package indexes.
+
+    The project's code comes from the tree under test; where packages come from is the operator's choice alone. Raises
+    `CouldNotCheck` (ENVIRONMENT_FAILED) for a requirement at an address: the gate connects to nothing the operator did
+    not name.
+    """
+    lines = []
+    for line in content.splitlines():
+        if _LINE_ADDRESS.match(line):
+            raise CouldNotCheck(
+                "ENVIRONMENT_FAILED", f"The lock {name!r} takes a package from an address: {line.strip()[:200]!r}.",
+                next_action="Take it from a package index, or choose an environment that the operator prepared.",
+            )  # fmt: skip
+        lines.append("" if _LINE_PATH.match(line) or _LINE_INDEX.match(line) else line)
+    return "\n".join(lines) + "\n"
 
 
 def pyproject(base: Tree) -> dict[str, Any]:
@@ -100,11 +143,11 @@ def declared(base: Tree) -> list[str]:
     project = document.get("project", {})
     if not isinstance(project, dict):
         return []
-    rows = list(project.get("dependencies", []) or [])
+    rows = _array(project.get("dependencies"))
     for table in (project.get("optional-dependencies", {}), document.get("dependency-groups", {})):
         if isinstance(table, dict):
             for name in ("test", "tests", "testing", "dev"):
-                rows += table.get(name, []) or []
+                rows += _array(table.get(name))
     good = []
     for row in rows:
         try:
@@ -114,6 +157,10 @@ def declared(base: Tree) -> list[str]:
         if requirement is not None and requirement.url is None and requirement.name != project.get("name"):
             good.append(str(requirement))
     return sorted(set(good))
+
+
+def _array(value: object) -> list[object]:
+    return list(value) if isinstance(value, list) else []
 
 
 def stand_in(base: Tree, tree_path: str) -> dict[str, bytes]:

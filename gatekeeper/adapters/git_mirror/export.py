@@ -6,6 +6,7 @@ import os
 import shutil
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from gatekeeper.adapters.git_mirror.reader import GitTree
@@ -17,6 +18,8 @@ MTIME = 1_000_000_000
 """All files of a pristine tree have one old modification time, so that no run depends on when it was exported."""
 KEEP, KEEP_SECONDS = 300, 3600
 MAX_TREE = 2 * 1024**3
+MAX_FILE = 128 * 1024 * 1024
+"""Bytes of one exported file: more than checks read, since a base may honestly hold large data that nobody changes."""
 
 
 def export(tree: GitTree, cache: Path) -> Path:
@@ -77,7 +80,7 @@ def _write(tree: GitTree, root: Path) -> None:
             mode = 0o755 if entry.mode == EXECUTABLE else 0o644
             handle = os.open(place(path), os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode)
             with os.fdopen(handle, "wb") as file:
-                file.write(tree.read(path))
+                file.write(tree.read(path, limit=MAX_FILE))
                 os.fchmod(handle, mode)
                 if owner >= 0:
                     os.fchown(handle, owner, owner)
@@ -101,9 +104,11 @@ def _write(tree: GitTree, root: Path) -> None:
 
 def _sweep(cache: Path) -> None:
     """Remove the oldest trees over the count, but none that a run of the last hour may use."""
-    rows = sorted(
-        (entry.stat().st_mtime, entry.name) for entry in os.scandir(cache) if entry.is_dir(follow_symlinks=False)
-    )
+    rows = []
+    for entry in os.scandir(cache):
+        with suppress(FileNotFoundError):  # another process has just renamed or removed it
+            rows.append((entry.stat(follow_symlinks=False).st_mtime, entry.name))
+    rows.sort()
     limit = time.time() - KEEP_SECONDS
     for stamp, name in rows[: max(0, len(rows) - KEEP)]:
         if stamp < limit:

@@ -43,6 +43,8 @@ def commit(git_dir: Path, oid: str) -> Commit:
     head, _, message = found[1].partition(b"\n\n")
     fields: dict[str, list[str]] = {}
     for line in head.split(b"\n"):
+        if line.startswith(b"parent ") and "author" in fields:
+            continue  # git knows parents above the author only; a later line is decoration
         key, _, value = line.partition(b" ")
         if key:
             fields.setdefault(key.decode("ascii", "replace"), []).append(value.decode("utf-8", "replace"))

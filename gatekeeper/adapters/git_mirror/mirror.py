@@ -29,7 +29,7 @@ _REF = re.compile(r"(?!.*(\.\.|@\{|//|\.lock(/|$)|/\.))[A-Za-z0-9_][A-Za-z0-9._/
 # (uploadpack.packObjectsHook counts from protected configuration only) or overridden on its command
 # line. The text is fixed: nothing of the caller's gets into this shell word.
 _UPLOAD_PACK = (
-    "git -c safe.directory=* -c uploadpack.allowAnySHA1InWant=true "
+    "GIT_ALLOW_PROTOCOL=none GIT_NO_LAZY_FETCH=1 git -c 'safe.directory=*' -c uploadpack.allowAnySHA1InWant=true "
     "-c core.hooksPath=/dev/null -c core.fsmonitor=false upload-pack"
 )
 
@@ -44,6 +44,7 @@ class GitMirror:
 
     def fetch(self, source: str, target_ref: str, head: str) -> Mirror:
         """See `GitRepositories.fetch`."""
+        source = os.path.abspath(source)
         git_dir = self._mirror(source)
         refs = self._refs(git_dir, source)
         target = _target(target_ref, refs)
@@ -52,6 +53,7 @@ class GitMirror:
         with _locked(git_dir):
             missing = [oid for oid in dict.fromkeys((base, wanted)) if not self._has(git_dir, oid)]
             if missing:
+                _unlock(git_dir)
                 self._bring(git_dir, source, missing, wanted)
         for oid, what in ((base, "target"), (wanted, "head")):
             kind = run(git_dir, ["cat-file", "-t", oid], ok=(0, 128)).stdout.strip()
@@ -86,10 +88,11 @@ class GitMirror:
                 "REPOSITORY_UNREADABLE", f"{source[:200]!r} cannot be read as a git repository: {error.message}"
             ) from error
         refs = {}
-        for line in listed.stdout.decode("utf-8", "surrogateescape").splitlines():
+        # Not splitlines: a ref's name may hold U+2028, and `main<U+2028>x` must not be read as another `main`.
+        for line in listed.stdout.decode("utf-8", "surrogateescape").split("\n"):
             oid, _, name = line.partition("\t")
-            if _SHA.fullmatch(oid) and not name.endswith("^{}"):
-                refs[name] = oid
+            if _SHA.fullmatch(oid):
+                refs[name.removesuffix("^{}")] = oid  # an annotated tag's commit follows the tag
         return refs
 
     def _resolve(self, source: str, head: str, refs: Mapping[str, str]) -> str:
@@ -102,8 +105,12 @@ class GitMirror:
             found = {oid for oid in refs.values() if oid.startswith(head)}
             if len(found) == 1:
                 return found.pop()
+            args = ["-c", "safe.directory=*", "-C", source, "rev-parse", "-q", "--verify", f"{head}^{{commit}}"]
+            oid = run(None, args, ok=(0, 1, 128)).stdout.decode("ascii", "replace").strip()
+            if not found and _SHA.fullmatch(oid):
+                return oid
         raise UsageError(
-            "HEAD_NOT_FOUND", f"{head[:80]!r} is no branch or tag of {source[:200]!r} and no full commit id.",
+            "HEAD_NOT_FOUND", f"{head[:80]!r} is no branch or tag of {source[:200]!r} and no commit id.",
             next_action="Give the full commit id (git rev-parse HEAD) or a branch name.",
         )  # fmt: skip
 
@@ -122,9 +129,15 @@ class GitMirror:
         if done.returncode == 0:
             return
         words = complaint(done.stderr)
-        if "not our ref" in words or "not a valid object" in words or "remote error" in words:
+        if "not our ref" in words:
             raise UsageError("HEAD_NOT_FOUND", f"The commit {head[:40]} does not exist in {source[:200]!r}.")
-        if "fsck" in words or "in pack" in words or "unpack" in words:
+        if "shallow" in words:
+            raise CouldNotCheck(
+                "GIT_FAILED",
+                f"{source[:200]!r} is a shallow clone: the history that the merge needs is not there.",
+                next_action="Fetch it with `git fetch --unshallow`, or check out with the full history (fetch-depth: 0).",
+            )
+        if "fsck error" in words or "error in object" in words or "invalid format" in words:
             raise InputError("TREE_HOSTILE", f"Git refuses the objects of this change: {words}")
         raise CouldNotCheck("GIT_FAILED", f"git fetch failed ({done.returncode}): {words}")
 
@@ -138,8 +151,11 @@ class GitMirror:
             raise NotMergeable("UNRELATED_HISTORIES", "Head and the target branch have no commit in common.")
         merge_base = found.stdout.split()[0].decode("ascii")
         base_commit, head_commit = history.commit(git_dir, mirror.base), history.commit(git_dir, mirror.head)
+        base = GitTree(git_dir, base_commit.tree)
+        for tree in (base, GitTree(git_dir, head_commit.tree)):
+            _ = tree.entries  # refuses a hostile tree before the merge walks it
         merge_tree = self._merge(git_dir, mirror.base, mirror.head)
-        base, merged = GitTree(git_dir, base_commit.tree), GitTree(git_dir, merge_tree)
+        merged = GitTree(git_dir, merge_tree)
         if merge_tree == base_commit.tree:
             raise NotMergeable("NOTHING_TO_MERGE", "Merging head into the target would change no file.")
         paths = tuple(
@@ -223,6 +239,12 @@ def _target(name: str, refs: Mapping[str, str]) -> str:
             f"There is no branch {name[:80]!r}; the repository has {', '.join(known[:10]) or 'no branch'}.",
         )
     return full
+
+
+def _unlock(git_dir: Path) -> None:
+    """Remove lock files that a killed git left behind. Only under the mirror's own lock: no other git writes then."""
+    for lock in [*git_dir.glob("*.lock"), *(git_dir / "refs" / "gatekeeper").glob("*.lock")]:
+        lock.unlink(missing_ok=True)
 
 
 @contextmanager

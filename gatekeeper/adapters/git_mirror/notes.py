@@ -12,6 +12,8 @@ from gatekeeper.adapters.git_mirror.runner import run
 from gatekeeper.errors import CouldNotCheck
 
 NOTES_REF = "refs/notes/attestations"
+OFFLINE = {"GIT_ALLOW_PROTOCOL": "none"}
+"""A repository may name a promisor remote in its own configuration; nothing is fetched from it."""
 MAX_NOTE = 16 * 1024 * 1024
 """Bytes of one commit's note; a verdict with its results has about 10 kB."""
 
@@ -45,29 +47,37 @@ class GitNotesStore:
         """See `AttestationStore.get`."""
         try:
             return tuple(line.decode("utf-8", "replace") for line in self._read(_git_dir(repository), commit))
+        except CouldNotCheck as error:
+            if error.code == "STORE_FAILED":
+                raise
+            raise CouldNotCheck("STORE_FAILED", f"The statements cannot be read: {error.message}") from error
         except OSError as error:
             raise CouldNotCheck("STORE_FAILED", f"The repository cannot be read: {error.strerror or error}.") from error
 
     def _write(self, git_dir: Path, commit: str, content: bytes) -> None:
         if len(content) > MAX_NOTE:
             raise CouldNotCheck("STORE_FAILED", f"The note of {commit[:12]} would exceed {MAX_NOTE} bytes.")
-        blob = run(git_dir, ["hash-object", "-w", "--stdin"], stdin=content).stdout.strip().decode("ascii")
-        run(git_dir, ["notes", f"--ref={NOTES_REF}", "add", "-f", "-C", blob, commit])
+        blob = (
+            run(git_dir, ["hash-object", "-w", "--stdin"], stdin=content, extra=OFFLINE).stdout.strip().decode("ascii")
+        )
+        run(git_dir, ["notes", f"--ref={NOTES_REF}", "add", "-f", "-C", blob, commit], extra=OFFLINE)
 
     def _read(self, git_dir: Path, commit: str) -> list[bytes]:
-        listed = run(git_dir, ["notes", f"--ref={NOTES_REF}", "list", commit], ok=(0, 1, 128))
+        if commit.startswith("-"):
+            raise CouldNotCheck("STORE_FAILED", f"{commit[:80]!r} names no commit.")
+        listed = run(git_dir, ["notes", f"--ref={NOTES_REF}", "list", commit], ok=(0, 1, 128), extra=OFFLINE)
         oid = listed.stdout.strip().decode("ascii", "replace")
         if listed.returncode or not oid:
             return []
-        size = run(git_dir, ["cat-file", "-s", oid]).stdout.strip()
+        size = run(git_dir, ["cat-file", "-s", oid], extra=OFFLINE).stdout.strip()
         if not size.isdigit() or int(size) > MAX_NOTE:
             raise CouldNotCheck("STORE_FAILED", f"The note of {commit[:12]} is larger than {MAX_NOTE} bytes.")
-        content = run(git_dir, ["cat-file", "blob", oid]).stdout
+        content = run(git_dir, ["cat-file", "blob", oid], extra=OFFLINE).stdout
         return [line for line in content.split(b"\n") if line.strip()]
 
 
 def _git_dir(repository: str) -> Path:
-    done = run(None, ["-c", "safe.directory=*", "-C", repository, "rev-parse", "--absolute-git-dir"])
+    done = run(None, ["-c", "safe.directory=*", "-C", os.path.abspath(repository), "rev-parse", "--absolute-git-dir"])
     return Path(os.fsdecode(done.stdout.rstrip(b"\n")))
 
 

@@ -60,7 +60,15 @@ def listing(output: bytes) -> dict[str, TreeEntry]:
             why = "its object id is malformed"
         if why is not None:
             raise InputError("TREE_HOSTILE", f"The path {path[:200]!r} is refused: {why}.")
-        entries[path] = TreeEntry(path, mode, oid, int(size) if size.isdigit() else None)
+        entries[path] = TreeEntry(path, mode, oid, int(size) if size.isdigit() and len(size) < 20 else None)
         if len(entries) > MAX_ENTRIES:
             raise InputError("TREE_HOSTILE", f"The tree has more than {MAX_ENTRIES} files.")
+    parents = {""}
+    for path in entries:
+        folder = path.rpartition("/")[0]
+        while folder not in parents:
+            if folder in entries:
+                raise InputError("TREE_HOSTILE", f"The path {folder[:200]!r} is refused: it is a file and a folder.")
+            parents.add(folder)
+            folder = folder.rpartition("/")[0]
     return entries

@@ -110,12 +110,12 @@ class GitTree:
         """All entries by path. Raises `InputError` (TREE_HOSTILE)."""
         return listing(run(self.git_dir, ["ls-tree", "-r", "-z", "-l", "--full-tree", self.oid]).stdout)
 
-    def read(self, path: str) -> bytes:
-        """See `Tree.read`."""
+    def read(self, path: str, *, limit: int = MAX_BLOB) -> bytes:
+        """See `Tree.read`; `limit` in bytes."""
         entry = self.entries[path]
         if entry.mode == GITLINK:
             raise KeyError(path)
-        found = reader(self.git_dir).read(entry.oid)
+        found = reader(self.git_dir).read(entry.oid, limit=limit)
         if found is None or found[0] != "blob":
             raise CouldNotCheck("GIT_FAILED", f"The blob {entry.oid[:12]} is missing in the mirror.")
         return found[1]

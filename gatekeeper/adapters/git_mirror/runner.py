@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
+import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
+from typing import IO
 
-from gatekeeper.errors import CouldNotCheck
+from gatekeeper.errors import CouldNotCheck, InputError
 
 TIMEOUT_S = 120.0
 MAX_OUTPUT = 256 * 1024 * 1024
 """Bytes read from one git command; a listing of 200,000 files has about 20 MB."""
+MAX_ERRORS = 16 * 1024 * 1024
 
 ATTRIBUTES = "* -filter -export-ignore -export-subst -ident -text -working-tree-encoding -eol !merge !diff\n"
 """For info/attributes of a mirror, which outranks every .gitattributes of a tree."""
@@ -63,6 +68,8 @@ def environment() -> dict[str, str]:
         "GIT_OPTIONAL_LOCKS": "0",
         "GIT_GRAFT_FILE": os.devnull,
         "GIT_PROTOCOL_FROM_USER": "0",
+        # Outranks every protocol.<name>.allow that a repository's own configuration sets.
+        "GIT_ALLOW_PROTOCOL": "file",
         "GIT_AUTHOR_NAME": "gatekeeper",
         "GIT_AUTHOR_EMAIL": "gatekeeper@localhost",
         "GIT_COMMITTER_NAME": "gatekeeper",
@@ -86,27 +93,78 @@ def run(
     extra: dict[str, str] | None = None,
     timeout_s: float = TIMEOUT_S,
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run git to its end. Raises `CouldNotCheck` (GIT_FAILED) for another status than `ok`, a time-out, too much output."""
+    """Run git to its end.
+
+    Raises `CouldNotCheck` (GIT_FAILED) for another status than `ok` or a time-out, and `InputError` (TREE_HOSTILE) where
+    the output passes MAX_OUTPUT: git is stopped then, since a few small trees can list billions of files.
+    """
     try:
-        done = subprocess.run(
+        process = subprocess.Popen(
             command(git_dir, *args),
-            input=stdin,
-            capture_output=True,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             env={**environment(), **(extra or {})},
             cwd="/",
-            timeout=timeout_s,
-            check=False,
             start_new_session=True,
         )
-    except subprocess.TimeoutExpired:
-        raise CouldNotCheck("GIT_FAILED", f"git {args[0]} did not end within {timeout_s:g} s.") from None
-    except OSError as error:
+    except (OSError, ValueError) as error:
         raise CouldNotCheck("GIT_FAILED", f"git cannot be started: {error}.") from error
-    if len(done.stdout) > MAX_OUTPUT:
-        raise CouldNotCheck("GIT_FAILED", f"git {args[0]} wrote more than {MAX_OUTPUT} bytes.", blame="change")
-    if done.returncode not in ok:
-        raise CouldNotCheck("GIT_FAILED", f"git {args[0]} failed ({done.returncode}): {complaint(done.stderr)}")
-    return done
+    name = next((a for a in args if a.replace("-", "").isalpha() and a[0] != "-"), "git")
+    out, err = _Capped(process, process.stdout, MAX_OUTPUT), _Capped(process, process.stderr, MAX_ERRORS)
+    late = threading.Timer(timeout_s, out.stop)
+    late.start()
+    try:
+        with process:
+            try:
+                if process.stdin is not None:
+                    process.stdin.write(stdin)
+                    process.stdin.close()
+            except BrokenPipeError:
+                pass  # git ended early; its status says why
+            for reading in (out, err):
+                reading.thread.join()
+            process.wait()
+    finally:
+        expired = late.finished.is_set()
+        late.cancel()
+    if out.overflow or err.overflow:
+        raise InputError("TREE_HOSTILE", f"git {name} wrote more than {MAX_OUTPUT} bytes about these objects.")
+    if expired:
+        raise CouldNotCheck("GIT_FAILED", f"git {name} did not end within {timeout_s:g} s.")
+    if process.returncode not in ok:
+        raise CouldNotCheck("GIT_FAILED", f"git {name} failed ({process.returncode}): {complaint(err.content())}")
+    return subprocess.CompletedProcess(process.args, process.returncode, out.content(), err.content())
+
+
+class _Capped:
+    """Reads one pipe in a thread, and stops the whole process group where it passes `limit` bytes."""
+
+    def __init__(self, process: subprocess.Popen[bytes], pipe: IO[bytes] | None, limit: int) -> None:
+        self._process, self._pipe, self._limit = process, pipe, limit
+        self._parts: list[bytes] = []
+        self.overflow = False
+        self.thread = threading.Thread(target=self._read, daemon=True)
+        self.thread.start()
+
+    def _read(self) -> None:
+        left = self._limit
+        while self._pipe is not None and (part := self._pipe.read(1 << 16)):
+            left -= len(part)
+            if left < 0:
+                self.overflow = True
+                self.stop()
+                return
+            self._parts.append(part)
+
+    def stop(self) -> None:
+        """Kill git and what it started."""
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+
+    def content(self) -> bytes:
+        """All that was read."""
+        return b"".join(self._parts)
 
 
 def complaint(stderr: bytes) -> str:

@@ -10,13 +10,12 @@ import os
 import subprocess
 from pathlib import Path
 
+from gatekeeper.adapters.git_mirror.runner import run
 from gatekeeper.domain.binding import OID, Expected
-from gatekeeper.errors import CouldNotCheck, UsageError, VerificationRefused
+from gatekeeper.errors import UsageError, VerificationRefused
 
 MAX_NOTE = 16 * 1024 * 1024
-TIMEOUT_S = 60.0
 QUARANTINE = ("GIT_QUARANTINE_PATH", "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES")
-OPTIONS = ("core.fsmonitor=false", "core.hooksPath=/dev/null", "core.commitGraph=false", "protocol.allow=never")
 
 
 class EnforcerRepository:
@@ -34,35 +33,9 @@ class EnforcerRepository:
         return self._git_dir
 
     def _git(self, *args: str, stdin: bytes = b"", ok: tuple[int, ...] = (0,)) -> subprocess.CompletedProcess[bytes]:
-        env = {
-            "PATH": os.environ.get("PATH", "/usr/bin:/bin"),
-            "LC_ALL": "C",
-            "HOME": "/nonexistent",
-            "GIT_CONFIG_NOSYSTEM": "1",
-            "GIT_CONFIG_GLOBAL": os.devnull,
-            "GIT_NO_REPLACE_OBJECTS": "1",
-            "GIT_GRAFT_FILE": os.devnull,
-            "GIT_NO_LAZY_FETCH": "1",
-            "GIT_TERMINAL_PROMPT": "0",
-            "GIT_OPTIONAL_LOCKS": "0",
-        }
-        env |= {name: os.environ[name] for name in QUARANTINE if name in os.environ}
-        options = [x for o in (*OPTIONS, "safe.directory=*") for x in ("-c", o)]
-        try:
-            done = subprocess.run(
-                ["git", "--no-pager", *options, "-C", str(self._path), *args],
-                input=stdin,
-                capture_output=True,
-                env=env,
-                timeout=TIMEOUT_S,
-                check=False,
-            )
-        except (OSError, subprocess.TimeoutExpired) as error:
-            raise CouldNotCheck("GIT_FAILED", f"git {args[0]} could not be run: {type(error).__name__}.") from error
-        if done.returncode not in ok:
-            words = done.stderr.decode("utf-8", "replace").strip()[:300]
-            raise CouldNotCheck("GIT_FAILED", f"git {args[0]} failed: {words!r}.")
-        return done
+        extra = {name: os.environ[name] for name in QUARANTINE if name in os.environ}
+        where = ["-c", "safe.directory=*", "-C", str(self._path)]
+        return run(None, [*where, *args], stdin=stdin, ok=ok, extra={**extra, "GIT_ALLOW_PROTOCOL": "none"})
 
     def commit(self, name: str) -> str:
         """The commit that a full id or a ref names. Raises `UsageError` (HEAD_NOT_FOUND)."""
