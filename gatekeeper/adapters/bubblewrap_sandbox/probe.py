@@ -6,6 +6,8 @@ For trying attacks by hand against the very code that guards the gate. Prints th
 from __future__ import annotations
 
 import argparse
+import contextlib
+import os
 import shlex
 import signal
 import sys
@@ -27,8 +29,7 @@ def main() -> int:
     parser.add_argument("--wall", type=float, default=15.0)
     parser.add_argument("command", nargs="+")
     given = parser.parse_args()
-    # Ended from outside, the run is ended first: the interrupt passes through the clean-up of the sandbox.
-    signal.signal(signal.SIGTERM, _interrupt)
+    signal.signal(signal.SIGTERM, _end_the_run)
     environment = TestEnvironment((), "/usr/bin/python3", (), "", "probe", has_recorder=False)
     run = BubblewrapSandbox(paths(), at=given.at).run(
         RunRequest(
@@ -46,8 +47,19 @@ def main() -> int:
     return run.exit_code if run.exit_code is not None else 3
 
 
-def _interrupt(number: int, _frame: object) -> None:
-    sys.exit(128 + number)
+def _end_the_run(_number: int, _frame: object) -> None:
+    """Kill the sandbox's first process, and with it all others; the run then ends as usual and its output is shown."""
+    for child in _children(os.getpid()):
+        for inside in _children(child):
+            with contextlib.suppress(OSError):
+                os.kill(inside, signal.SIGKILL)
+
+
+def _children(pid: int) -> list[int]:
+    try:
+        return [int(p) for p in Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()]
+    except OSError:
+        return []
 
 
 if __name__ == "__main__":
