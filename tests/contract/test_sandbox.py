@@ -233,8 +233,10 @@ def failing(place: Path, words: str, version: str = "0.11.0") -> Path:
         ("bwrap: No permissions to create new namespace", "SANDBOX_UNAVAILABLE", "apparmor_restrict"),
         ("bwrap: loopback: Failed RTM_NEWADDR: Operation not permitted", "SANDBOX_UNAVAILABLE", "AppArmor"),
         (
-            "bwrap: Creating new namespace failed: nesting depth or /proc/sys/user/max_*_namespaces exceeded (ENOSPC): "
-            "No space left on device (max_user_namespaces)",
+            (
+                "bwrap: Creating new namespace failed: nesting depth or /proc/sys/user/max_*_namespaces exceeded (ENOSPC): "
+                "No space left on device (max_user_namespaces)"
+            ),
             "SANDBOX_UNAVAILABLE",
             "max_user_namespaces",
         ),

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 import os
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from textwrap import dedent
@@ -31,13 +31,12 @@ class Runs:
         environment = wiring.host_environment(paths)
         assert isinstance(environment, TestEnvironment)
         self.environment = environment
-        self._numbers = itertools.count()
 
     def tree(self, files: Mapping[str, str], links: Mapping[str, str] | None = None) -> Path:
         """A tree as the gate exports one: the sandbox user's where the gate is root."""
-        top = self.paths.trees / f"tree-{next(self._numbers)}"
-        top.mkdir(parents=True)
-        for place in (self.paths.state, self.paths.trees):
+        self.paths.trees.mkdir(parents=True, exist_ok=True)
+        top = Path(tempfile.mkdtemp(dir=self.paths.trees))
+        for place in (self.paths.state, self.paths.trees, top):
             place.chmod(0o755)
         for name, text in files.items():
             file = top / name
