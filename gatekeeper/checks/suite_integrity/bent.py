@@ -14,12 +14,12 @@ from gatekeeper.domain.ticket import PermitKind
 
 _FREES = (
     PermitKind.CHANGE_EXPECTATIONS, PermitKind.UPDATE_SNAPSHOTS, PermitKind.REMOVE_FEATURE, PermitKind.RENAME_API,
-    PermitKind.REMOVE_TESTS, PermitKind.SKIP_TESTS,
 )  # fmt: skip
 _INTERFACE = re.compile(
     r"ImportError|ModuleNotFoundError|AttributeError|NameError|fixture '\w+' not found"
     r"|TypeError: .*(?:argument|positional|keyword|takes|abstract|not callable)"
 )
+_WORD = re.compile(r"[\w-]+")
 _STRICTER = ("XPASS(strict)", "Unexpected success", "unexpected success")
 
 
@@ -40,12 +40,11 @@ def bent(situation: Situation) -> list[Finding]:
         elif Outcome.PASSED not in merged.outcomes(test_id) or any(merged.outcomes(test_id)[o] for o in BAD):
             continue  # gone, silent or failing: told elsewhere
         path, name = place(test_id)
-        base_test = situation.function(path, name, base=True)
-        words = " ".join([name, *(base_test.material.names if base_test else ()), *(c.detail[-2000:] for c in bad)])
-        if situation.permits(_FREES[:4], test_id=test_id, path=path, words=words):
+        detail = "\n".join(c.detail[-2000:] for c in bad)
+        if situation.permits(_FREES, test_id=test_id, path=path, words=_words(situation, path, name, detail)):
             continue
-        blamed = _blamed(situation, path, base_test is not None and _same(situation, path, name))
-        if not blamed or any(situation.permits(_FREES[:3], path=b) for b in blamed):
+        blamed = _blamed(situation, path, _same(situation, path, name))
+        if not blamed or any(situation.permits(_FREES, path=b) for b in blamed):
             continue
         groups.setdefault((blamed[0], _code(situation, test_id, "\n".join(c.detail for c in bad))), []).append(test_id)
     out = []
@@ -61,6 +60,17 @@ def bent(situation: Situation) -> list[Finding]:
         message = f"{what}: the target branch's version fails on this code; it passes only with the changed {path}."
         out.append(finding(code, message, path=path, line=line, evidence=f"{seen}\n{detail}", key=path))
     return out
+
+
+def _words(situation: Situation, path: str, name: str, detail: str) -> str:
+    """What a permit for a renamed or removed thing may name: it must be why the test fails, or what left the test."""
+    old, new = situation.function(path, name, base=True), situation.function(path, name)
+    if _INTERFACE.search(detail):
+        return " ".join([detail, *(old.material.names if old else ())])
+    if old is None or new is None:
+        return ""
+    left = set(_WORD.findall(old.body)) - set(_WORD.findall(new.body))
+    return " ".join(sorted(left))
 
 
 def _same(situation: Situation, path: str, name: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from gatekeeper.checks.suite_integrity.outcomes import SILENT
 from gatekeeper.checks.suite_integrity.situation import Situation
 from gatekeeper.domain.finding import Finding, finding
 from gatekeeper.domain.ticket import PermitKind
@@ -166,14 +167,12 @@ def _chooses(name: str, hook: ast.FunctionDef) -> str:
 
 def _felt(situation: Situation) -> bool:
     """True where results of the base are missing or silent on the merge result, or no run can tell."""
-    from gatekeeper.checks.suite_integrity.outcomes import _SILENT
-
     before, merged = situation.before, situation.merged
     if before is None or merged is None:
         return True
     for test_id in before.by_id:
         now = merged.outcomes(test_id)
-        if not now or (set(now) & _SILENT and not set(before.outcomes(test_id)) & _SILENT):
+        if not now or (set(now) & SILENT and not set(before.outcomes(test_id)) & SILENT):
             return True
     return False
 
@@ -184,7 +183,8 @@ def _ignores(tree: ast.Module) -> list[tuple[ast.stmt, str]]:
         if isinstance(node, ast.Assign | ast.AugAssign):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             for target in targets:
-                if isinstance(target, ast.Name) and target.id in ("collect_ignore", "collect_ignore_glob"):
-                    if not (isinstance(node.value, ast.List) and not node.value.elts):
-                        out.append((node, f"{target.id} = {ast.unparse(node.value)[:120]}"))
+                named = isinstance(target, ast.Name) and target.id in ("collect_ignore", "collect_ignore_glob")
+                empty = isinstance(node.value, ast.List) and not node.value.elts
+                if named and not empty:
+                    out.append((node, f"{ast.unparse(target)} = {ast.unparse(node.value)[:120]}"))
     return out

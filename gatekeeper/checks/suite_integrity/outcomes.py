@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from gatekeeper.checks.suite_integrity.situation import Situation, place
 from gatekeeper.checks.suite_integrity.vanished import describe
 from gatekeeper.domain.finding import Finding, finding
@@ -9,7 +11,7 @@ from gatekeeper.domain.testrun import Outcome
 from gatekeeper.domain.ticket import PermitKind
 
 _RAN = {Outcome.PASSED, Outcome.FAILED, Outcome.ERRORED}
-_SILENT = {Outcome.SKIPPED, Outcome.XFAILED, Outcome.XPASSED}
+SILENT = {Outcome.SKIPPED, Outcome.XFAILED, Outcome.XPASSED}
 
 
 def silenced(situation: Situation) -> list[Finding]:
@@ -22,11 +24,9 @@ def silenced(situation: Situation) -> list[Finding]:
         was, now = before.outcomes(test_id), merged.outcomes(test_id)
         if "::" not in test_id or not set(was) & _RAN or not now:
             continue
-        if sum(now[o] for o in _SILENT) > sum(was[o] for o in _SILENT) and sum(now[o] for o in _RAN) < sum(
-            was[o] for o in _RAN
-        ):
-            if not situation.permits((PermitKind.SKIP_TESTS,), test_id=test_id, path=place(test_id)[0]):
-                groups.setdefault(place(test_id), []).append(test_id)
+        quieter = _count(now, SILENT) > _count(was, SILENT) and _count(now, _RAN) < _count(was, _RAN)
+        if quieter and not situation.permits((PermitKind.SKIP_TESTS,), test_id=test_id, path=place(test_id)[0]):
+            groups.setdefault(place(test_id), []).append(test_id)
     out = []
     for (path, name), ids in groups.items():
         test = situation.function(path, name)
@@ -40,6 +40,10 @@ def silenced(situation: Situation) -> list[Finding]:
         line = marks[0][1] if marks else (test.line if test else None)
         out.append(finding("TEST_SILENCED", message, path=path, line=line, evidence=evidence, key=f"{path}::{name}"))
     return out
+
+
+def _count(outcomes: Counter[Outcome], which: set[Outcome]) -> int:
+    return sum(outcomes[o] for o in which)
 
 
 def shadowed(situation: Situation) -> list[Finding]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from collections import Counter
 from collections.abc import Iterable
 from functools import cached_property
@@ -74,10 +75,12 @@ class Situation:
 
     @cached_property
     def merged(self) -> Results | None:
+        """The merge result as it is."""
         return self.results(RunRole.MERGED)
 
     @cached_property
     def before(self) -> Results | None:
+        """The target tip."""
         return self.results(RunRole.BASE)
 
     @cached_property
@@ -142,7 +145,7 @@ class Situation:
 
 def _spoken(name: str, words: str) -> bool:
     last = name.rsplit(".", 1)[-1].rsplit(":", 1)[-1].strip("()` ")
-    return len(last) > 1 and last in words
+    return bool(last) and re.search(rf"(?<!\w){re.escape(last)}(?!\w)", words) is not None
 
 
 def near(path: str, other: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable
 
@@ -115,18 +116,20 @@ def _parameters(
     """The function is still there; some of its parameter sets are not."""
     if test.rows is not None and now.rows is not None and (test.rows or now.rows):
         lost = Counter(test.rows) - Counter(now.rows)
-        if not lost:
+        if not lost and _as_many(situation, path, test.name, now.name):
             return None
-        if not any(_fails(situation, i) for i in gone):
-            others = [t for _, t in situation.new_functions if t.name != test.name]
-            if not now.rows and set(test.material.constants) <= set(now.material.constants):
+        if lost and not any(_fails(situation, i) for i in gone):
+            others = [
+                f[1]
+                for f in situation.new_functions
+                if f[1].name != test.name and _runs(situation, f) and not _silent(situation, f)
+            ]
+            if not now.rows and all(_constants(row) <= set(now.material.constants) for row in lost):
                 return None  # the rows moved into the body
             if all(any(_constants(row) <= set(t.material.constants) for t in others) for row in lost):
                 return None  # the rows became tests of their own
     elif test.decorators == now.decorators and test.body == now.body:
-        before, merged = situation.before, situation.merged
-        assert before is not None and merged is not None
-        if len(merged.functions[path, now.name]) >= len(before.functions[path, test.name]):
+        if _as_many(situation, path, test.name, now.name):
             return None  # made by unchanged code; only their names differ
     elif not any(_fails(situation, i) for i in gone) and set(test.material.constants) <= set(now.material.constants):
         return None
@@ -134,9 +137,16 @@ def _parameters(
     return finding("PARAMETERS_REMOVED", message, path=path, line=now.line, evidence=_seen(situation, gone), key=f"{path}::{now.name}")  # fmt: skip
 
 
-def _constants(row: str) -> set[str]:
-    import re
+def _as_many(situation: Situation, path: str, old: str, new: str) -> bool:
+    """The function yields at least as many results as before."""
+    before, merged = situation.before, situation.merged
+    if before is None or merged is None:
+        return False
+    return len(merged.functions.get((path, new), ())) >= len(before.functions.get((path, old), ()))
 
+
+def _constants(row: str) -> set[str]:
+    """Reprs of the constants of one canonical parameter set."""
     return set(re.findall(r"Constant\(value=(.*?)\)(?=[,)\]]|$)", row)) - {"None"}
 
 
@@ -187,10 +197,7 @@ def _some(ids: list[str]) -> str:
 
 def _seen(situation: Situation, ids: list[str]) -> str:
     """What each run showed of these tests."""
-    rows = []
-    for test_id in ids[:10]:
-        rows.append(f"{test_id}: {describe(situation, test_id)}")
-    return "\n".join(rows)
+    return "\n".join(f"{test_id}: {describe(situation, test_id)}" for test_id in ids[:10])
 
 
 def describe(situation: Situation, test_id: str) -> str:

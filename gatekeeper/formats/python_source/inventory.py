@@ -266,10 +266,8 @@ def _rows(node: ast.FunctionDef | ast.AsyncFunctionDef) -> tuple[str, ...] | Non
 def _row(node: ast.expr) -> str:
     """One parameter set without its id and marks, so that naming a row does not change it."""
     if isinstance(node, ast.Call) and (
-        (isinstance(node.func, ast.Attribute)
-        and node.func.attr == "param")
-        or (isinstance(node.func, ast.Name)
-        and node.func.id == "param")
+        (isinstance(node.func, ast.Attribute) and node.func.attr == "param")
+        or (isinstance(node.func, ast.Name) and node.func.id == "param")
     ):
         inner = [ast.dump(a) for a in node.args]
         return inner[0] if len(inner) == 1 else f"({', '.join(inner)})"

@@ -1,0 +1,204 @@
+"""Tests that vanish, hide or fall silent, each beside the honest change that looks alike."""
+
+from __future__ import annotations
+
+import pytest
+
+from gatekeeper.domain.ticket import Permit, PermitKind
+
+T = "tests/test_a.py"
+TWO = "from m import f\n\ndef test_one():\n    assert f(1) == 2\n\ndef test_two():\n    assert f(2) == 7\n"
+ONE = "from m import f\n\ndef test_one():\n    assert f(1) == 2\n"
+WAS = {f"{T}::test_one": "passed", f"{T}::test_two": "failed"}
+BOTH = {f"{T}::test_one": "passed", f"{T}::test_two": "passed"}
+
+
+def test_failing_test_removed(judge):
+    found = judge({T: TWO}, {T: ONE}, was=WAS, now={f"{T}::test_one": "passed"}, restored=WAS)
+    assert set(found) == {"TEST_REMOVED"}
+
+
+def test_removed_with_permit(judge):
+    permit = Permit(PermitKind.REMOVE_TESTS, tests=(f"{T}::test_two",))
+    found = judge({T: TWO}, {T: ONE}, was=WAS, now={f"{T}::test_one": "passed"}, restored=WAS, permits=[permit])
+    assert not found
+
+
+def test_permit_for_another_test_does_not_help(judge):
+    permit = Permit(PermitKind.REMOVE_TESTS, paths=(T,), tests=(f"{T}::test_one",))
+    found = judge({T: TWO}, {T: ONE}, was=WAS, now={f"{T}::test_one": "passed"}, restored=WAS, permits=[permit])
+    assert set(found) == {"TEST_REMOVED"}
+
+
+def test_passing_test_removed_without_reason(judge):
+    found = judge({T: TWO}, {T: ONE}, was=BOTH, now={f"{T}::test_one": "passed"}, restored=BOTH)
+    assert set(found) == {"TEST_REMOVED"}
+
+
+def test_renamed(judge):
+    merged = TWO.replace("test_two", "test_seven_comes_out")
+    now = {f"{T}::test_one": "passed", f"{T}::test_seven_comes_out": "passed"}
+    assert not judge({T: TWO}, {T: merged}, was=WAS, now=now, restored=BOTH)
+
+
+def test_renamed_so_that_it_is_not_collected(judge):
+    merged = TWO.replace("test_two", "check_two")
+    found = judge({T: TWO}, {T: merged}, was=WAS, now={f"{T}::test_one": "passed"}, restored=WAS)
+    assert set(found) == {"TEST_HIDDEN"}
+
+
+def test_moved_to_another_module(judge):
+    other = "from m import f\n\ndef test_two():\n    assert f(2) == 7\n"
+    now = {f"{T}::test_one": "passed", "tests/test_b.py::test_two": "passed"}
+    assert not judge({T: TWO}, {T: ONE, "tests/test_b.py": other}, was=WAS, now=now, restored=BOTH)
+
+
+def test_moved_and_weakened(judge):
+    other = "from m import f\n\ndef test_two():\n    assert f(2)\n"
+    now = {f"{T}::test_one": "passed", "tests/test_b.py::test_two": "passed"}
+    found = judge({T: TWO}, {T: ONE, "tests/test_b.py": other}, was=WAS, now=now, restored=WAS)
+    assert "TEST_REMOVED" in found
+
+
+def test_moved_into_a_module_that_is_not_collected(judge):
+    other = "from m import f\n\ndef test_two():\n    assert f(2) == 7\n"
+    found = judge({T: TWO}, {T: ONE, "tests/cases.py": other}, was=WAS, now={f"{T}::test_one": "passed"}, restored=WAS)
+    assert set(found) == {"TEST_REMOVED"}
+
+
+def test_class_became_functions(judge):
+    base = "class TestF:\n    def test_one(self, clock):\n        assert clock(1) == 2\n\n    async def test_two(self):\n        assert await g(3)\n"
+    merged = "def test_one(clock):\n    assert clock(1) == 2\n\nasync def test_two():\n    assert await g(3)\n"
+    was = {f"{T}::TestF::test_one": "passed", f"{T}::TestF::test_two": "passed"}
+    assert not judge({T: base}, {T: merged}, was=was, now=BOTH, restored=was)
+
+
+def test_tests_became_one_with_parameters(judge):
+    merged = (
+        "import pytest\nfrom m import f\n\n@pytest.mark.parametrize('a, b', [(1, 2), (2, 7)])\n"
+        "def test_values(a, b):\n    assert f(a) == b\n"
+    )
+    now = {f"{T}::test_values[1-2]": "passed", f"{T}::test_values[2-7]": "passed"}
+    assert not judge({T: TWO}, {T: merged}, was=BOTH, now=now, restored=BOTH)
+
+
+def test_parameters_became_tests(judge):
+    base = (
+        "import pytest\nfrom m import f\n\n@pytest.mark.parametrize('a, b', [(1, 2), (2, 7)])\n"
+        "def test_values(a, b):\n    assert f(a) == b\n"
+    )
+    was = {f"{T}::test_values[1-2]": "passed", f"{T}::test_values[2-7]": "passed"}
+    merged = "from m import f\n\ndef test_values():\n    for a, b in ((1, 2), (2, 7)):\n        assert f(a) == b\n"
+    assert not judge({T: base}, {T: merged}, was=was, now={f"{T}::test_values": "passed"}, restored=was)
+
+
+ROWS = "import pytest\n\n@pytest.mark.parametrize('a, b', [(1, 2), (2, 7)])\ndef test_v(a, b):\n    assert f(a) == b\n"
+ROWS_WAS = {f"{T}::test_v[1-2]": "passed", f"{T}::test_v[2-7]": "failed"}
+
+
+def test_parameter_row_exchanged(judge):
+    now = {f"{T}::test_v[1-2]": "passed", f"{T}::test_v[3-4]": "passed"}
+    found = judge({T: ROWS}, {T: ROWS.replace("(2, 7)", "(3, 4)")}, was=ROWS_WAS, now=now, restored=ROWS_WAS)
+    assert set(found) == {"PARAMETERS_REMOVED"}
+
+
+def test_parameter_rows_named(judge):
+    now = {f"{T}::test_v[low]": "passed", f"{T}::test_v[high]": "passed"}
+    merged = ROWS.replace("(2, 7)]", "(2, 7)], ids=['low', 'high']")
+    assert not judge({T: ROWS}, {T: merged}, was=ROWS_WAS, now=now, restored=dict.fromkeys(ROWS_WAS, "passed"))
+
+
+def test_parameter_marked_as_skipped(judge):
+    merged = ROWS.replace("(2, 7)", "pytest.param(2, 7, marks=pytest.mark.skip)")
+    now = {f"{T}::test_v[1-2]": "passed", f"{T}::test_v[2-7]": "skipped"}
+    found = judge({T: ROWS}, {T: merged}, was=ROWS_WAS, now=now, restored=ROWS_WAS)
+    assert set(found) == {"TEST_SILENCED"}
+
+
+@pytest.mark.parametrize("outcome", ["skipped", "xfailed", "xpassed"])
+def test_silenced(judge, outcome):
+    now = {f"{T}::test_one": "passed", f"{T}::test_two": outcome}
+    merged = TWO.replace("def test_two", "@pytest.mark.x\ndef test_two")
+    found = judge({T: TWO}, {T: merged}, was=WAS, now=now, restored=WAS)
+    assert set(found) == {"TEST_SILENCED"}
+
+
+def test_whole_module_skipped(judge):
+    now = {T: "skipped"}
+    merged = TWO + "\npytest.skip('later', allow_module_level=True)\n"
+    found = judge({T: TWO}, {T: merged}, was=WAS, now=now, restored=WAS)
+    assert set(found) == {"TEST_SILENCED"}
+
+
+def test_skipped_before_as_well(judge):
+    was = {f"{T}::test_one": "passed", f"{T}::test_two": "skipped"}
+    assert not judge({T: TWO}, {T: TWO + "\n"}, was=was, now=was, restored=was)
+
+
+def test_skip_with_permit(judge):
+    permit = Permit(PermitKind.SKIP_TESTS, tests=(f"{T}::test_t*",))
+    now = {f"{T}::test_one": "passed", f"{T}::test_two": "skipped"}
+    assert not judge({T: TWO}, {T: TWO + "\n"}, was=BOTH, now=now, restored=BOTH, permits=[permit])
+
+
+def test_rewritten_as_expected_failure(judge):
+    merged = (
+        ONE
+        + "\nimport unittest\n\nclass Two(unittest.TestCase):\n    @unittest.expectedFailure\n    def test_two(self):\n        assert f(2) == 7\n"
+    )
+    now = {f"{T}::test_one": "passed", f"{T}::Two::test_two": "xfailed"}
+    found = judge({T: TWO}, {T: merged}, was=WAS, now=now, restored=WAS)
+    assert set(found) == {"TEST_SILENCED"}
+
+
+def test_xfail_removed(judge):
+    was = {f"{T}::test_one": "passed", f"{T}::test_two": "xfailed"}
+    base = TWO.replace("def test_two", "@pytest.mark.xfail(strict=True)\ndef test_two")
+    assert not judge({T: base}, {T: TWO}, was=was, now=BOTH, restored=BOTH)
+
+
+HIDERS = {
+    "second definition": TWO + "\ndef test_two():\n    assert f(1) == 2\n",
+    "bound again": TWO + "\ntest_two = None\n",
+    "del": TWO + "\ndel test_two\n",
+    "attribute": TWO + "\ntest_two.__test__ = False\n",
+    "popped": TWO + "\nglobals().pop('test_two')\n",
+    "module": TWO + "\n__test__ = False\n",
+}
+
+
+@pytest.mark.parametrize("how", HIDERS)
+def test_hidden_in_the_module(judge, how):
+    now = {f"{T}::test_one": "passed"} if how != "second definition" else BOTH
+    found = judge({T: TWO}, {T: HIDERS[how]}, was=WAS, now=now, restored=WAS)
+    assert set(found) == {"TEST_HIDDEN"}
+
+
+def test_hidden_by_init_in_the_class(judge):
+    base = "class TestF:\n    def test_two(self):\n        assert f(2) == 7\n"
+    merged = base.replace("TestF:\n", "TestF:\n    def __init__(self):\n        pass\n\n")
+    was = {f"{T}::TestF::test_two": "failed", "tests/test_b.py::test_x": "passed"}
+    found = judge({T: base}, {T: merged}, was=was, now={"tests/test_b.py::test_x": "passed"}, restored=was)
+    assert set(found) == {"TEST_HIDDEN"}
+    assert found["TEST_HIDDEN"].line == 2
+
+
+def test_equal_duplicate_removed(judge):
+    double = ONE + "\ndef test_again():\n    assert f(1) == 2\n"
+    was = {f"{T}::test_one": "passed", f"{T}::test_again": "passed"}
+    assert not judge({T: double}, {T: ONE}, was=was, now={f"{T}::test_one": "passed"}, restored=was)
+
+
+def test_alternatives_of_a_condition_are_no_duplicates(judge):
+    merged = (
+        ONE
+        + "\nif sys.version_info > (3, 12):\n    def test_two():\n        assert f(2) == 7\nelse:\n    def test_two():\n        assert f(2) == 8 - 1\n"
+    )
+    found = judge({T: TWO}, {T: merged}, was=BOTH, now=BOTH, restored=BOTH)
+    assert not found
+
+
+def test_parameter_set_dropped_elsewhere(judge):
+    """The rows in the source are as before; a hook or a setting took one away."""
+    found = judge({T: ROWS}, {T: ROWS + "\n\n"}, was=ROWS_WAS, now={f"{T}::test_v[1-2]": "passed"}, restored=ROWS_WAS)
+    assert set(found) == {"PARAMETERS_REMOVED"}
