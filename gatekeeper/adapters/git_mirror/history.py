@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from gatekeeper.adapters.git_mirror.paths import hostile
+from gatekeeper.adapters.git_mirror.paths import MAX_DEPTH, MAX_ENTRIES, hostile
 from gatekeeper.adapters.git_mirror.reader import reader
 from gatekeeper.adapters.git_mirror.runner import run
 from gatekeeper.domain.change import Commit, HistoryBlob, Person
@@ -73,6 +73,7 @@ def blobs_introduced(git_dir: Path, history: tuple[Commit, ...]) -> tuple[Histor
     """
     if not history:
         return ()
+    _refuse_bombs(git_dir, history[:-1])  # the last one's tree was listed whole before
     feed = "".join(f"{c.oid}\n" for c in history).encode("ascii")
     args = [
         "diff-tree",
@@ -109,6 +110,36 @@ def blobs_introduced(git_dir: Path, history: tuple[Commit, ...]) -> tuple[Histor
             raise InputError("TREE_HOSTILE", f"The history introduces more than {MAX_HISTORY} files.")
     sizes = _sizes(git_dir, sorted({oid for oid, _ in rows}))
     return tuple(HistoryBlob(oid, path, at, mode, sizes.get(oid, 0)) for (oid, path), (at, mode) in rows.items())
+
+
+def _refuse_bombs(git_dir: Path, history: tuple[Commit, ...]) -> None:
+    """Count the files of each tree, every object once: a few trees can list billions, which git would hold in memory."""
+    source = reader(git_dir)
+    known: dict[str, int] = {}
+
+    def count(oid: str, depth: int) -> int:
+        if oid in known:
+            return known[oid]
+        found = source.read(oid)
+        if found is None or found[0] != "tree":
+            raise CouldNotCheck("GIT_FAILED", f"The tree {oid[:12]} is missing in the mirror.")
+        content, width, at, files = found[1], len(oid) // 2, 0, 0
+        while at < len(content):
+            end = content.index(b"\x00", at)
+            if content.startswith(b"40000 ", at):
+                if depth >= MAX_DEPTH:
+                    raise InputError("TREE_HOSTILE", f"The history has a tree of more than {MAX_DEPTH} levels.")
+                files += count(content[end + 1 : end + 1 + width].hex(), depth + 1)
+            else:
+                files += 1
+            if files > MAX_ENTRIES:
+                raise InputError("TREE_HOSTILE", f"The history has a tree of more than {MAX_ENTRIES} files.")
+            at = end + 1 + width
+        known[oid] = files
+        return files
+
+    for entry in history:
+        count(entry.tree, 1)
 
 
 def _sizes(git_dir: Path, oids: list[str]) -> dict[str, int]:
