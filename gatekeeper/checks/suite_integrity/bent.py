@@ -44,9 +44,10 @@ def bent(situation: Situation) -> list[Finding]:
         if situation.permits(_FREES, test_id=test_id, path=path, words=_words(situation, path, name, detail)):
             continue
         blamed = _blamed(situation, path, _same(situation, path, name))
-        if not blamed or any(situation.permits(_FREES, path=b) for b in blamed):
+        rest = [b for b in blamed if not situation.permits(_FREES, path=b)]
+        if not rest or (len(rest) < len(blamed) and not any(posixpath.basename(b) == "conftest.py" for b in rest)):
             continue
-        groups.setdefault((blamed[0], _code(situation, test_id, "\n".join(c.detail for c in bad))), []).append(test_id)
+        groups.setdefault((rest[0], _code(situation, test_id, "\n".join(c.detail for c in bad))), []).append(test_id)
     out = []
     for (path, code), ids in groups.items():
         case = restored.first(ids[0])

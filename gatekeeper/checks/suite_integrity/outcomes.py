@@ -24,8 +24,9 @@ def silenced(situation: Situation) -> list[Finding]:
         was, now = before.outcomes(test_id), merged.outcomes(test_id)
         if "::" not in test_id or not set(was) & _RAN or not now:
             continue
+        kinds = (PermitKind.SKIP_TESTS, *((PermitKind.CHANGE_EXPECTATIONS,) if not now[Outcome.SKIPPED] else ()))
         quieter = _count(now, SILENT) > _count(was, SILENT) and _count(now, _RAN) < _count(was, _RAN)
-        if quieter and not situation.permits((PermitKind.SKIP_TESTS,), test_id=test_id, path=place(test_id)[0]):
+        if quieter and not situation.permits(kinds, test_id=test_id, path=place(test_id)[0]):
             groups.setdefault(place(test_id), []).append(test_id)
     out = []
     for (path, name), ids in groups.items():

@@ -6,6 +6,7 @@ import posixpath
 import re
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import cached_property
 
 from gatekeeper.domain.evidence import Evidence
@@ -70,8 +71,20 @@ class Situation:
     def results(self, role: RunRole) -> Results | None:
         """Results of a role over all suites; None where no run of it showed a single test."""
         runs = [r for r in self.evidence.runs if r.role is role]
-        cases = [c for r in runs for c in r.cases]
+        cases = [self._located(c) for r in runs for c in r.cases]
         return Results(cases) if cases else None
+
+    def _located(self, case: CaseResult) -> CaseResult:
+        """JUnit knows dotted class names only: `tests.test_a.TestB::test_c` becomes an id with a path where there is one."""
+        head, sep, name = case.id.partition("::")
+        if not sep or "/" in head or head.endswith(".py"):
+            return case
+        parts = head.split(".")
+        for end in range(len(parts), 0, -1):
+            path = "/".join(parts[:end]) + ".py"
+            if path in self.evidence.base.entries or path in self.evidence.merged.entries:
+                return replace(case, id="::".join([path, *parts[end:], name]))
+        return case
 
     @cached_property
     def merged(self) -> Results | None:
@@ -113,6 +126,16 @@ class Situation:
         module = self.module(path, base=base)
         return module.tests.get(name) if module else None
 
+    def defined(self, path: str, name: str, *, base: bool = False) -> TestFunction | None:
+        """As `function`; for a method that the class inherits, the one definition of the module with its name."""
+        found = self.function(path, name, base=base)
+        module = self.module(path, base=base)
+        if found is None and module is not None and "::" in name:
+            method = name.rsplit("::", 1)[-1]
+            same = [t for n, t in module.tests.items() if n.rsplit("::", 1)[-1] == method]
+            return same[0] if len(same) == 1 else None
+        return found
+
     @cached_property
     def new_functions(self) -> list[tuple[str, TestFunction]]:
         """Tests of changed modules that the base does not have at that place, or has with another body or other rows."""
@@ -144,6 +167,9 @@ class Situation:
 
 
 def _spoken(name: str, words: str) -> bool:
+    """The last part of a dotted name is a word of the text; `old -> new` names two."""
+    if len(both := re.split(r"\s*(?:->|=>|\u2192|\s+to\s+)\s*", name, maxsplit=1)) == 2:
+        return any(_spoken(n, words) for n in both)
     last = name.rsplit(".", 1)[-1].rsplit(":", 1)[-1].strip("()` ")
     return bool(last) and re.search(rf"(?<!\w){re.escape(last)}(?!\w)", words) is not None
 

@@ -15,6 +15,8 @@ from gatekeeper.formats.python_source import TestFunction
 
 _SHARE = 0.75
 """Share of what a vanished test says that its successor must say, where their bodies are not the same."""
+_FOLLOWING = 0.5
+"""The same share where the interface itself changed, so that names differ."""
 _REMOVES = (PermitKind.REMOVE_TESTS, PermitKind.REMOVE_FEATURE)
 _INTERFACE = ("ImportError", "ModuleNotFoundError", "AttributeError", "NameError", "TypeError", "fixture '")
 _SILENT = {Outcome.SKIPPED, Outcome.XFAILED, Outcome.XPASSED}
@@ -51,7 +53,7 @@ def _words(situation: Situation, path: str, name: str) -> str:
 def _explain(situation: Situation, path: str, name: str, gone: list[str]) -> Finding | None:
     merged = situation.merged
     assert merged is not None
-    test = situation.function(path, name, base=True)
+    test = situation.defined(path, name, base=True)
     if test is None:
         # Made at run time or in another language: only the numbers can be compared.
         return _removed(situation, path, name, gone, None)
@@ -62,10 +64,14 @@ def _explain(situation: Situation, path: str, name: str, gone: list[str]) -> Fin
     failing = [i for i in gone if _fails(situation, i)]
     followers = [f for f in _followers(situation, test) if (f[0], f[1].name) != (path, name)]
     speaking = [f for f in followers if _runs(situation, f) and not _silent(situation, f)]
-    if any(f[1].body == test.body for f in speaking):
-        return None
     if speaking and not failing:
         return None
+    twin = next((f for f in speaking if f[1].body == test.body), None)
+    if twin is not None and not _interface(situation, failing):
+        message = (
+            f"{path}::{name} fails on this code; moved to {twin[0]}::{twin[1].name} it passes, with another set-up."
+        )
+        return finding("EXPECTATION_BENT", message, path=twin[0], line=twin[1].line, evidence=_seen(situation, gone), key=f"{path}::{name}")  # fmt: skip
     if followers and any(_silent(situation, f) for f in followers) and not speaking:
         place_, follower = next(f for f in followers if _silent(situation, f))
         message = f"{path}::{name} became {place_}::{follower.name}, which is skipped or expected to fail."
@@ -89,9 +95,11 @@ def _followers(situation: Situation, test: TestFunction) -> list[tuple[str, Test
     alike = [
         (p, t) for p, t in situation.new_functions if (p, t) not in same and test.material.within(t.material, _SHARE)
     ]
+    merged = situation.merged
+    running = {p for p, _ in merged.functions} if merged else set()
     twins = [
         (p, t)
-        for p in {p for p, c in situation.changed.items() if c.new is not None}
+        for p in sorted({p for p, c in situation.changed.items() if c.new is not None} | running)
         if (module := situation.module(p)) is not None
         for t in module.tests.values()
         if t.body and t.body == test.body and t.rows == test.rows
@@ -165,26 +173,43 @@ def _hidden(situation: Situation, path: str, name: str, gone: list[str], test: T
 
 
 def _removed(situation: Situation, path: str, name: str, gone: list[str], test: TestFunction | None) -> Finding | None:
-    restored = situation.restored
-    case = restored.first(gone[0]) if restored else None
     message = f"{path}::{name} runs on the target branch and is gone"
-    followed = [p for p in situation.changed if p != path]
-    if (
-        case is not None
-        and case.outcome in BAD
-        and any(w in case.detail for w in _INTERFACE)
-        and _passed(situation, gone)
-    ):
-        successor = test is not None and any(
-            test.material.within(t.material, 0.5) for _, t in situation.new_functions if t.name != name
-        )
-        if successor and followed:
+    if test is not None and _passed(situation, gone) and _interface(situation, gone):
+        new = [
+            f
+            for f in situation.new_functions
+            if f[1].name != name and _runs(situation, f) and not _silent(situation, f)
+        ]
+        if any(test.material.within(t.material, _FOLLOWING) for _, t in new) and any(
+            p != path for p in situation.changed
+        ):
+            case = situation.restored.first(gone[0]) if situation.restored else None
+            words = f"{case.detail if case else ''} {' '.join(test.material.names)}"
+            if situation.permits((PermitKind.RENAME_API,), test_id=gone[0], path=path, words=words):
+                return None
             message += (
                 "; it can not run any more because the interface it uses changed, and another test took its place."
             )
             return finding("TEST_FOLLOWS_INTERFACE", message, path=path, evidence=_seen(situation, gone), key=f"{path}::{name}")  # fmt: skip
+    effect = None
+    if test is None and not any(_fails(situation, i) for i in gone) and _no_fewer(situation):
+        # Another language, or tests made at run time: a new name can not be told from a loss.
+        effect = Effect.ASKS
     line = test.line if test else None
-    return finding("TEST_REMOVED", message + f": {_some(gone)}.", path=path, line=line, evidence=_seen(situation, gone), key=f"{path}::{name}")  # fmt: skip
+    return finding("TEST_REMOVED", message + f": {_some(gone)}.", path=path, line=line, evidence=_seen(situation, gone), key=f"{path}::{name}", effect=effect)  # fmt: skip
+
+
+def _interface(situation: Situation, ids: list[str]) -> bool:
+    """The base's own tests fail on this code because a name or a signature they use is not there any more."""
+    cases = [situation.restored.first(i) for i in ids] if situation.restored else []
+    return bool(cases) and all(
+        c is not None and c.outcome in BAD and any(w in c.detail for w in _INTERFACE) for c in cases
+    )
+
+
+def _no_fewer(situation: Situation) -> bool:
+    before, merged = situation.before, situation.merged
+    return before is not None and merged is not None and len(merged.by_id) >= len(before.by_id)
 
 
 def _passed(situation: Situation, ids: Iterable[str]) -> bool:

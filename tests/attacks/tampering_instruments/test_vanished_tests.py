@@ -202,3 +202,52 @@ def test_parameter_set_dropped_elsewhere(judge):
     """The rows in the source are as before; a hook or a setting took one away."""
     found = judge({T: ROWS}, {T: ROWS + "\n\n"}, was=ROWS_WAS, now={f"{T}::test_v[1-2]": "passed"}, restored=ROWS_WAS)
     assert set(found) == {"PARAMETERS_REMOVED"}
+
+
+def test_moved_below_another_set_up(judge):
+    """The same body, and it passes only because the class around it sets something else up."""
+    base = "class TestF:\n    def test_two(self, x):\n        assert x == 7\n"
+    merged = "import pytest\n\nclass TestG:\n    @pytest.fixture\n    def x(self):\n        return 7\n\n    def test_two(self, x):\n        assert x == 7\n"
+    was, now = {f"{T}::TestF::test_two": "failed"}, {f"{T}::TestG::test_two": "passed"}
+    assert set(judge({T: base}, {T: merged}, was=was, now=now, restored=was)) == {"EXPECTATION_BENT"}
+
+
+def test_inherited_test_moves_with_its_class(judge):
+    base = "class Shared:\n    def test_two(self):\n        assert f(self.n) == 7\n\nclass TestF(Shared):\n    n = 2\n"
+    was, now = {f"{T}::TestF::test_two": "passed"}, {f"{T}::TestNumbers::test_two": "passed"}
+    found = judge({T: base}, {T: base.replace("TestF", "TestNumbers")}, was=was, now=now, restored=was)
+    assert "TEST_REMOVED" not in found
+
+
+def test_ids_from_junit_are_placed(judge):
+    was, now = (
+        {"tests.test_a::test_one": "passed", "tests.test_a::test_two": "passed"},
+        {
+            "tests.test_a::test_one": "passed",
+            "tests.test_a::test_seven": "passed",
+        },
+    )
+    assert not judge({T: TWO}, {T: TWO.replace("test_two", "test_seven")}, was=was, now=now, restored=was)
+
+
+def test_other_languages_are_asked_about_a_new_name(judge):
+    was, now = {"sum.test.js::adds": "passed"}, {"sum.test.js::adds two": "passed"}
+    found = judge({"sum.test.js": "1"}, {"sum.test.js": "2"}, was=was, now=now, restored=was)
+    assert found["TEST_REMOVED"].effect == "asks"
+
+
+def test_renamed_interface_with_renamed_test_and_permit(judge):
+    base, merged = (
+        "from m import load\n\ndef test_load():\n    assert load('1') == 1\n",
+        "from m import read\n\ndef test_read():\n    assert read('1') == 1\n",
+    )
+    was, now = {f"{T}::test_load": "passed"}, {f"{T}::test_read": "passed"}
+    runs = {
+        "was": was,
+        "now": now,
+        "restored": {T: "failed"},
+        "detail": "ImportError: cannot import name 'load' from 'm'",
+    }
+    files = {T: base, "m.py": "load = int"}, {T: merged, "m.py": "read = int"}
+    assert set(judge(*files, **runs)) == {"TEST_FOLLOWS_INTERFACE"}
+    assert not judge(*files, **runs, permits=[Permit(PermitKind.RENAME_API, names=("m.load -> m.read",))])
