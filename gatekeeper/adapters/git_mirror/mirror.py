@@ -46,6 +46,7 @@ class GitMirror:
         """See `GitRepositories.fetch`."""
         source = os.path.abspath(source)
         git_dir = self._mirror(source)
+        self._refuse_shallow(source)
         refs = self._refs(git_dir, source)
         target = _target(target_ref, refs)
         base = refs[target]
@@ -78,6 +79,16 @@ class GitMirror:
         except OSError as error:
             raise CouldNotCheck("GIT_FAILED", f"The mirror cannot be made: {error.strerror or error}.") from error
         return git_dir
+
+    def _refuse_shallow(self, source: str) -> None:
+        """A cut history would give a wrong merge base, and would cut the mirror for all later checks."""
+        asked = ["-c", "safe.directory=*", "-C", source, "rev-parse", "--is-shallow-repository"]
+        if run(None, asked, ok=(0, 128)).stdout.strip() == b"true":
+            raise CouldNotCheck(
+                "GIT_FAILED",
+                f"{source[:200]!r} is a shallow clone: the history that the merge needs is not there.",
+                next_action="Fetch it with `git fetch --unshallow`, or check out with the full history (fetch-depth: 0).",
+            )
 
     def _refs(self, git_dir: Path, source: str) -> dict[str, str]:
         args = ["ls-remote", "-q", f"--upload-pack={_UPLOAD_PACK}", "--", source]
@@ -131,12 +142,6 @@ class GitMirror:
         words = complaint(done.stderr)
         if "not our ref" in words:
             raise UsageError("HEAD_NOT_FOUND", f"The commit {head[:40]} does not exist in {source[:200]!r}.")
-        if "shallow" in words:
-            raise CouldNotCheck(
-                "GIT_FAILED",
-                f"{source[:200]!r} is a shallow clone: the history that the merge needs is not there.",
-                next_action="Fetch it with `git fetch --unshallow`, or check out with the full history (fetch-depth: 0).",
-            )
         if "fsck error" in words or "error in object" in words or "invalid format" in words:
             raise InputError("TREE_HOSTILE", f"Git refuses the objects of this change: {words}")
         raise CouldNotCheck("GIT_FAILED", f"git fetch failed ({done.returncode}): {words}")
