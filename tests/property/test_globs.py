@@ -14,10 +14,9 @@ from gatekeeper.errors import InputError
 def test_listings_raise_typed_errors_only(data: bytes) -> None:
     try:
         entries = listing(data)
-    except InputError as error:
-        assert error.code == "TREE_HOSTILE"
-    else:
-        assert all(hostile(path) is None for path in entries)
+    except InputError:
+        return
+    assert all(hostile(path) is None for path in entries)
 
 
 @given(st.text(alphabet="ab*?[]!-/.", max_size=30), st.text(alphabet="ab/.]-", max_size=30))
