@@ -121,7 +121,7 @@ HOSTILE = {
     "devices": """
         import os, stat
         for name in os.listdir("/dev"):
-            if stat.S_ISBLK(os.stat("/dev/" + name).st_mode):
+            if stat.S_ISBLK(os.lstat("/dev/" + name).st_mode):
                 print("ESCAPED", name)
         try:
             os.mknod("/tmp/d", 0o600 | stat.S_IFBLK, os.makedev(8, 0))
