@@ -120,12 +120,13 @@ def _list(table: Values, key: str) -> list[str]:
         return (
             words
             if key != "addopts"
-            else [w for v in words for w in (_split(v) if v.startswith("-") and " " in v else [v])]
+            else [w for v in words for w in (split_words(v) if v.startswith("-") and " " in v else [v])]
         )
-    return _split(str(value))
+    return split_words(str(value))
 
 
-def _split(text: str) -> list[str]:
+def split_words(text: str) -> list[str]:
+    """Words as a shell reads them; at blanks where the quotes do not close."""
     try:
         return shlex.split(text, comments=False)
     except ValueError:

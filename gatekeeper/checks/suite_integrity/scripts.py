@@ -20,13 +20,21 @@ _SIGNS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("a failure is turned into success", re.compile(r"\|\|\s*(?:true|:|exit\s+0|echo|/bin/true|return\s+0|\()|;\s*(?:true|:)\s*(?:$|[;)}])")),
     ("the script ends with success whatever happened", re.compile(r"(?:^|[;&{\s])exit\s+0\b|(?:^|[;&]\s*)return 0\b|sys\.exit\(0?\)|os\._exit\(")),
     ("errors no longer stop the script", re.compile(r"\bset\s+\+[a-z]*e|\bset\s+\+o\s+(?:errexit|pipefail)")),
-    ("a trap replaces the exit status", re.compile(r"\btrap\b.*\bEXIT\b|\btrap\b.*\b0\b")),
+    ("a trap replaces the exit status", re.compile(r"\btrap\b.*\b(?:exit|return)\b\s*(?:0|['\"])")),
     ("assertions are switched off", re.compile(r"python[\d.]*\s+(?:-\w+\s+)*-\w*O|PYTHONOPTIMIZE|--assert[= ]plain|-o\s+python_files")),
-    ("the runner's options come from the environment", re.compile(r"\bPYTEST_ADDOPTS=|\bPYTEST_PLUGINS=|\bPYTEST_DISABLE_PLUGIN")),
-    ("another program may stand for the runner", re.compile(r"\bPATH=|\bPYTHONPATH=|\balias\s+\w+=|\b(?:pytest|python[\d.]*)\s*\(\)")),
+    ("the runner's options come from the environment", re.compile(r"\bPYTEST_ADDOPTS=|\bPYTEST_PLUGINS=")),
+    ("another program may stand for the runner", re.compile(
+            r"\bPATH=(?![\"']?[\w$./{}-]*(?:venv|env|node_modules/\.)[\w./-]*:)|\balias\s+\w+="
+            r"|\bPYTHONPATH=(?![\"']?(?:\./|\$PWD/|\$\(pwd\)/)?(?:src|lib|\.)[\"']?(?:[:\s]|$))|\b(?:pytest|python[\d.]*)\s*\(\)"
+        )),
     ("the runner goes to the background", re.compile(r"(?<![&>|])&\s*$")),
     ("a failing line is ignored by make or tox", re.compile(r"^\s*-\s*(?:@?\s*)(?:python|pytest|\$\()|ignore_(?:errors|outcome)\s*=\s*[Tt]rue")),
 )  # fmt: skip
+_OF_RUNNER = ("a failure is turned into success", "the runner goes to the background")
+_CHORE = re.compile(
+    r"[@-]*\s*(?:sudo\s+)?(?:rm|mkdir|cp|mv|ln|docker|podman|kill|pkill|git|find|command|which|cd|echo|printf|chmod|touch|unset"
+    r"|redis-server|postgres|nginx|\w+=\$\(|python[\d.]*\s+-m\s+http\.server)\b"
+)
 _PIPE = re.compile(r"(?:pytest|unittest)[^|\n]*\|(?!\|)")
 
 
@@ -65,6 +73,8 @@ def weaker(before: str, after: str) -> list[str]:
         if more and any(pattern.search(x) for x in added):
             if what.startswith("another program") and _same_paths(old, new):
                 continue
+            if what in _OF_RUNNER and not any(pattern.search(x) and not _chore(x) for x in added):
+                continue
             out.append(what)
     old_runs, new_runs = [x for x in old if _runs(x)], [x for x in new if _runs(x)]
     if len(new_runs) < len(old_runs) and len({_shape(x) for x in new_runs}) < len({_shape(x) for x in old_runs}):
@@ -76,6 +86,11 @@ def weaker(before: str, after: str) -> list[str]:
     out += _options(old_runs, new_runs)
     out += _order(new) if not _order(old) else []
     return list(dict.fromkeys(out))
+
+
+def _chore(line: str) -> bool:
+    """A step that is no check: cleaning up, starting a helper program, asking what is installed."""
+    return not _runs(line) and bool(_CHORE.match(line))
 
 
 def _code_lines(text: str) -> list[str]:
@@ -116,7 +131,7 @@ def _options(old: list[str], new: list[str]) -> list[str]:
         out = []
         for line in lines:
             tail = re.split(r"\b(?:pytest|py\.test)\b", line, maxsplit=1)
-            words = pytest_settings._split(tail[1]) if len(tail) > 1 else []
+            words = pytest_settings.split_words(tail[1]) if len(tail) > 1 else []
             out += pytest_settings.option_pairs([w for w in words if w not in ("||", "&&", "true", ":", ";")])
         return out
 

@@ -129,6 +129,11 @@ WEAKER_SCRIPTS = [
     VERIFY.replace("pytest -q", "pytest -q --assert=plain"),
     VERIFY.replace("exec python -m pytest -q", "python -m pytest -q | tail -1"),
     VERIFY.replace("exec python", "exit 0\nexec python"),
+    VERIFY.replace("exec python -m pytest -q", "python -m pytest -q &"),
+    VERIFY.replace("exec python", 'export PATH="$PWD/tools:$PATH"\nexec python'),
+    VERIFY.replace("exec python", "PYTHONPATH=tools/fake exec python"),
+    VERIFY.replace("exec python -m pytest -q", "if ! python -m pytest -q; then :; fi"),
+    VERIFY.replace("exec python", "export PYTHONOPTIMIZE=1\nexec python"),
     VERIFY.replace("set -eu\n", "set -eu\ntrap 'exit 0' EXIT\n").replace("exec ", ""),
 ]
 
@@ -161,6 +166,11 @@ def test_verify_script_weakened(judge_script, after):
         VERIFY.replace("exec python", "python -m ruff check .\nexec python"),
         VERIFY.replace("exec python", "exec python3"),
         VERIFY.replace("set -eu", "set -euo pipefail"),
+        VERIFY.replace("exec python", "rm -rf build || true\npython"),
+        VERIFY.replace("exec python", "trap 'rm -rf \"$tmp\"' EXIT\npython"),
+        VERIFY.replace("exec python", "PYTHONPATH=src python"),
+        VERIFY.replace("exec python", 'export PATH="$PWD/.venv/bin:$PATH"\nexec python'),
+        VERIFY.replace("exec python", "python -m http.server 0 &\npython"),
         VERIFY.replace("pytest -q", "pytest -q -ra --strict-markers"),
     ],
 )
