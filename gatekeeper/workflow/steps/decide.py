@@ -16,6 +16,7 @@ from gatekeeper.checks import (
     suite_integrity,
     suite_results,
     supply_chain,
+    weakened_tests,
 )
 from gatekeeper.domain.decision import Approval, Need, PolicyDecision
 from gatekeeper.domain.evidence import Evidence, ScanReport
@@ -38,6 +39,7 @@ CHECKS: tuple[tuple[str, Callable[[Evidence], tuple[Finding, ...]]], ...] = (
     ("declared_scope", declared_scope.check),
     ("implementation_gaming", implementation_gaming.check),
     ("config_weakening", config_weakening.check),
+    ("weakened_tests", weakened_tests.check),
     ("supply_chain", supply_chain.check),
     ("leaked_secrets", leaked_secrets.check),
     ("agent_risk", agent_risk.check),

@@ -1,0 +1,156 @@
+"""Compare the tests of base and merge result, and say what was weakened unless the ticket permits it."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+from gatekeeper.checks.weakened_tests.compare import Loss, losses, lost_rows
+from gatekeeper.checks.weakened_tests.subjects import doubled, shadowed
+from gatekeeper.domain.evidence import Evidence
+from gatekeeper.domain.finding import Finding, finding
+from gatekeeper.domain.globs import matches_any, test_id_matches
+from gatekeeper.domain.instruments import InstrumentKind, Instruments
+from gatekeeper.domain.ticket import PermitKind
+from gatekeeper.domain.tree import Tree, text
+from gatekeeper.domain.verdict import Effect
+from gatekeeper.errors import CouldNotCheck
+from gatekeeper.formats.python_assertions import Body, Kind, ModuleAssertions, read
+
+_MAX_FINDINGS = 50
+_ORDER = (
+    "SUBJECT_MOCKED", "ASSERTION_ALWAYS_TRUE", "ASSERTION_SWALLOWED", "ASSERTION_UNREACHABLE", "EXPECTED_VALUE_EDITED",
+    "ASSERTION_WEAKENED", "ASSERTION_REMOVED", "PARAMETERS_SHRUNK",
+)  # fmt: skip
+_PERMITS = (PermitKind.CHANGE_EXPECTATIONS, PermitKind.UPDATE_SNAPSHOTS, PermitKind.REMOVE_TESTS)
+
+
+def check(evidence: Evidence) -> tuple[Finding, ...]:
+    """One finding for each test that proves less than it did (the strongest), at most `_MAX_FINDINGS`."""
+    instruments = Instruments(evidence.settings, evidence.suites, evidence.base)
+    paths = [
+        p.path for p in evidence.change.paths
+        if p.path.endswith(".py") and instruments.kind(p.path) in (InstrumentKind.TEST, InstrumentKind.TEST_SUPPORT)
+    ]  # fmt: skip
+    before = {p: m for p in paths if (m := read(_text(evidence.base, p))) is not None}
+    after = {p: m for p in paths if (m := read(_text(evidence.merged, p))) is not None}
+    out: list[Finding] = []
+    for path, module in after.items():
+        old = before.get(path)
+        out += _module(evidence, path, old, module)
+    out += _moved(evidence, before, after)
+    out += doubled(evidence, before, after)
+    return tuple(out[:_MAX_FINDINGS])
+
+
+def _text(tree: Tree, path: str) -> str | None:
+    try:
+        return text(tree, path)
+    except CouldNotCheck:
+        return None
+
+
+def _module(evidence: Evidence, path: str, old: ModuleAssertions | None, module: ModuleAssertions) -> Iterator[Finding]:
+    everywhere = Counter(t for b in module.bodies.values() for t in (b.meaning, *b.rows))
+    for name, line in module.twice.items():
+        if old is None or name not in old.twice:
+            yield _finding(
+                "ASSERTION_UNREACHABLE",
+                path,
+                name,
+                line,
+                "one test of this name",
+                "a second definition that replaces the first, which never runs",
+            )
+    if old is not None:
+        hidden = shadowed(evidence, path, old, module)
+        yield from hidden
+        for name, body in old.bodies.items():
+            new = module.bodies.get(name)
+            if new is not None and name not in module.twice:
+                yield from _pair(evidence, path, name, body, new, module, everywhere)
+    for name, new in module.bodies.items():
+        if new.test and (old is None or name not in old.bodies) and new.assertions and not new.live:
+            if any(a.kind is not Kind.CONSTANT and a.state.value == "conditional" for a in new.assertions):
+                continue
+            yield _finding("TEST_CANNOT_FAIL", path, name, new.line, "(a new test)", new.assertions[0].text)
+
+
+def _pair(
+    evidence: Evidence, path: str, name: str, old: Body, new: Body, module: ModuleAssertions, everywhere: Counter[str]
+) -> Iterator[Finding]:
+    found = losses(old, new, module)
+    gone = lost_rows(old, new, everywhere)
+    if gone:
+        now = next((r for r in new.rows if r not in old.rows), "no such row that runs")
+        found.append(Loss("PARAMETERS_SHRUNK", new.line, f"row {gone[0]}", f"row {now}" if new.rows else now))
+    mocked = new.mocks - old.mocks
+    if mocked and old.live and any(re.search(rf"\b(Magic|Async)?Mock\(", a.subject) for a in new.live):
+        found.append(Loss("SUBJECT_MOCKED", new.line, old.live[0].text, f"the same of the mock {sorted(mocked)[0]}"))
+    wrapped = [d for d in set(new.decorators) - set(old.decorators) if d in module.bodies and module.bodies[d].swallows]
+    if wrapped:
+        found.append(
+            Loss(
+                "ASSERTION_SWALLOWED",
+                new.line,
+                f"{name} without {wrapped[0]}",
+                f"@{wrapped[0]}, which catches failures",
+            )
+        )
+    if not found or _permitted(evidence, path, name):
+        return
+    worst = min(found, key=lambda f: _ORDER.index(f.code))
+    yield _finding(worst.code, path, name, worst.line, worst.before, worst.now, effect=_effect(evidence, worst))
+
+
+def _effect(evidence: Evidence, loss: Loss) -> Effect | None:
+    """A person decides where the approved ticket speaks of the new value; None keeps the code's own effect."""
+    if loss.code != "EXPECTED_VALUE_EDITED":
+        return None
+    value = loss.value.strip("'\"")
+    value = value[:-2] if re.fullmatch(r"-?\d+\.0", value) else value
+    goal = " ".join([evidence.ticket.title, evidence.ticket.goal, *evidence.ticket.acceptance])
+    spoken = len(value.strip()) > 1 and re.search(rf"(?<!\w){re.escape(value)}(?!\w)", goal)
+    return Effect.ASKS if spoken else None
+
+
+def _permitted(evidence: Evidence, path: str, name: str) -> bool:
+    test_id = f"{path}::{name.replace('.', '::')}"
+    for kind in _PERMITS:
+        for permit in evidence.ticket.permits_of(kind):
+            if any(test_id_matches(g, test_id) or test_id_matches(g.split("[", 1)[0], test_id) for g in permit.tests):
+                return True
+            if not permit.tests and matches_any(permit.paths, path):
+                return True
+    return False
+
+
+def _moved(
+    evidence: Evidence, before: dict[str, ModuleAssertions], after: dict[str, ModuleAssertions]
+) -> Iterator[Finding]:
+    """Tests whose name is gone, against a new test of the same last name anywhere in the change."""
+    fresh: dict[str, list[tuple[str, Body, ModuleAssertions]]] = {}
+    for path, module in after.items():
+        for name, body in module.bodies.items():
+            if body.test and (path not in before or name not in before[path].bodies):
+                fresh.setdefault(name.rsplit(".", 1)[-1], []).append((path, body, module))
+    for path, module in before.items():
+        for name, body in module.bodies.items():
+            if not body.test or (path in after and name in after[path].bodies):
+                continue
+            rows = fresh.get(name.rsplit(".", 1)[-1], [])
+            if len(rows) == 1:
+                place, new, home = rows[0]
+                everywhere = Counter(t for b in home.bodies.values() for t in (b.meaning, *b.rows))
+                if not _permitted(evidence, path, name):
+                    yield from _pair(evidence, place, new.name, body, new, home, everywhere)
+
+
+def _finding(
+    code: str, path: str, name: str, line: int, before: str, now: str, *, effect: Effect | None = None
+) -> Finding:
+    return finding(
+        code, f"{path}::{name.replace('.', '::')} asserted: {before}. Now: {now}.", path=path, line=line, key=name,
+        effect=effect, evidence=f"before: {before}\nnow: {now}",
+    )  # fmt: skip
