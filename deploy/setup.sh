@@ -64,7 +64,8 @@ if ! ready; then
       -r deploy/requirements/semgrep.lock
     printf %s "$want" >"$semgrep/.lock"
   fi
-  "$venv/bin/python" -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .
+  "$venv/bin/python" -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation \
+    --config-settings editable_mode=compat -e .
   env -u PYTHONDONTWRITEBYTECODE "$venv/bin/python" -m compileall -q gatekeeper
   printf %s "$digest $PWD" >"$stamp"
 fi

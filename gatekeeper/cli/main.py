@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 import sys
 
+# Typer would import rich for its help pages, which costs more than everything else together; plain help is readable.
+os.environ.setdefault("TYPER_USE_RICH", "0")
+
 import typer
 
 from gatekeeper import __version__
