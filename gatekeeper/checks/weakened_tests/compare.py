@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from collections import Counter
 from dataclasses import dataclass
 
@@ -83,7 +84,8 @@ def _renamed(a: Assertion, b: Assertion, module: ModuleAssertions) -> bool:
     back = dict(zip(b.words, a.words, strict=True))
     if any(forth[x] != y or back[y] != x for x, y in zip(a.words, b.words, strict=True)):
         return False
-    return not any(y in module.bound and x != y for x, y in forth.items())
+    fixed = set(dir(builtins))  # `any` for `all`, or `Exception` for `ValueError`, is no renaming
+    return not any(x != y and (y in module.bound or x in fixed or y in fixed) for x, y in forth.items())
 
 
 def _changed(a: Assertion, b: Assertion) -> Loss | None:
@@ -98,7 +100,7 @@ def _changed(a: Assertion, b: Assertion) -> Loss | None:
     if a.kind is b.kind and a.kind in _EXACT and a.expected != b.expected:
         if a.kind is Kind.RAISES and b.rank < a.rank:
             return Loss("ASSERTION_WEAKENED", b.line, a.text, b.text)
-        if a.kind is Kind.RAISES and b.expected.startswith(a.expected):
+        if a.kind is Kind.RAISES and (b.rank > a.rank or b.expected.startswith(a.expected)):
             return None
         if a.kind is Kind.EQUAL and not (a.literal and b.literal):
             # One side is computed: whether the value is the same only a run can tell.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 MAX_TEXT = 2000
@@ -230,7 +230,7 @@ def _truthy(test: ast.expr, line: int) -> Assertion:
         return _made(Kind.EITHER, canonical(test), "", 1, test, line)
     if name in ("isinstance", "issubclass", "hasattr", "callable"):
         return _made(Kind.TYPE, canonical(test), "", 2, test, line)
-    if name == "isclose" or name == "allclose":
+    if name in ("isclose", "allclose"):
         return _near(test, line)
     if name == "all":
         return _made(Kind.TRUE, canonical(test), "", 7, test, line)
@@ -332,9 +332,15 @@ def raised(kinds: ast.expr, pattern: str, body: str, shown: ast.AST, line: int) 
     names = sorted(last_name(k) for k in kinds.elts) if isinstance(kinds, ast.Tuple) else [last_name(kinds)]
     broad = bool({"Exception", "BaseException"} & set(names))
     rank = 2 if broad else 8 - (len(names) > 1)
-    return _made(
+    try:
+        inside: ast.AST = ast.parse(body)
+    except SyntaxError:
+        inside = ast.Constant(body)
+    made = _made(
         Kind.RAISES, body[:MAX_TEXT], f"{','.join(names)} {pattern}".strip(), rank + bool(pattern), shown, line
     )
+    shape, words = _shape(inside)
+    return replace(made, shape=f"{made.shape} | {shape}", words=(*made.words, *words))
 
 
 def _made(

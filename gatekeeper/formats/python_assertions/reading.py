@@ -136,9 +136,10 @@ def _values(body: list[ast.stmt]) -> dict[str, ast.expr]:
     )
     table = {}
     for s in _straight(body):
-        if isinstance(s, ast.Assign) and len(s.targets) == 1 and isinstance(s.targets[0], ast.Name):
-            if stores[s.targets[0].id] == 1:
-                table[s.targets[0].id] = s.value
+        if isinstance(s, ast.Assign) and len(s.targets) == 1:
+            place = s.targets[0]
+            if isinstance(place, ast.Name) and stores[place.id] == 1:
+                table[place.id] = s.value
     return table
 
 
@@ -209,8 +210,9 @@ def _rows(node: Function, module: Mapping[str, ast.expr]) -> tuple[str, ...]:
                 marks = " ".join(ast.unparse(k.value) for k in row.keywords if k.arg == "marks")
                 if "skip" in marks or "xfail" in marks:
                     continue
-                row = row.args[0] if len(row.args) == 1 else ast.Tuple(row.args, ast.Load())
-            rows.append(canonical(row))
+                rows.append(canonical(row.args[0] if len(row.args) == 1 else ast.Tuple(row.args, ast.Load())))
+            else:
+                rows.append(canonical(row))
     return tuple(rows)
 
 
