@@ -86,8 +86,8 @@ def _pair(
         now = next((r for r in new.rows if r not in old.rows), "no such row that runs")
         found.append(Loss("PARAMETERS_SHRUNK", new.line, f"row {gone[0]}", f"row {now}" if new.rows else now))
     mocked = new.mocks - old.mocks
-    if mocked and old.live and any(re.search(rf"\b(Magic|Async)?Mock\(", a.subject) for a in new.live):
-        found.append(Loss("SUBJECT_MOCKED", new.line, old.live[0].text, f"the same of the mock {sorted(mocked)[0]}"))
+    if mocked and old.live and any(re.search(r"\b(Magic|Async)?Mock\(", a.subject) for a in new.live):
+        found.append(Loss("SUBJECT_MOCKED", new.line, old.live[0].text, f"the same of the mock {min(mocked)}"))
     wrapped = [d for d in set(new.decorators) - set(old.decorators) if d in module.bodies and module.bodies[d].swallows]
     if wrapped:
         found.append(

@@ -17,14 +17,13 @@ from gatekeeper.formats.python_code import definitions, parse
 _OUTSIDE = re.compile(
     r"(?i)sleep|clock|now$|today|time|random|seed|uuid|request|http|socket|fetch|connect|environ|path|dir|home"
 )
-_MAX_MODULES = 200
 
 
 def _packages(tree: Tree) -> set[str]:
     """Top-level packages and modules of the project, those of its tests left out."""
     found = set()
     for path in tree.entries:
-        parts = (path[4:] if path.startswith("src/") else path).split("/")
+        parts = path.removeprefix("src/").split("/")
         if path.endswith(".py") and parts[0] not in ("tests", "test", "testing", "conftest.py", "setup.py"):
             found.add(parts[0].removesuffix(".py"))
     return found

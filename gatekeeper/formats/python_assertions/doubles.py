@@ -62,7 +62,7 @@ def _called(node: ast.Call, names: Mapping[str, str]) -> str:
     if name == "setattr" or (name == "object" and owner == "patch"):
         if isinstance(text, str):
             return text
-        if len(node.args) >= 2 and isinstance(node.args[1], ast.Constant):
+        if len(node.args) >= 2 and isinstance(node.args[1], ast.Constant) and isinstance(node.args[1].value, str):
             holder = dotted(node.args[0], names)
             return f"{holder}.{node.args[1].value}" if holder else ""
         return ""

@@ -172,9 +172,11 @@ def truth(node: ast.expr) -> bool | None:
 
 
 def _compared(left: ast.expr, op: ast.cmpop, right: ast.expr) -> bool | None:
-    if isinstance(op, (ast.Eq, ast.Is, ast.LtE, ast.GtE)) and ast.dump(left) == ast.dump(right):
-        if isinstance(left, (ast.Name, ast.Constant, ast.Attribute)):
-            return True
+    reflexive = isinstance(op, (ast.Eq, ast.Is, ast.LtE, ast.GtE)) and isinstance(
+        left, (ast.Name, ast.Constant, ast.Attribute)
+    )
+    if reflexive and ast.dump(left) == ast.dump(right):
+        return True
     if isinstance(op, ast.GtE) and last_name(left) == "len" and number(right) == 0:
         return True
     if isinstance(op, ast.Gt) and last_name(left) == "len" and (number(right) or 0) < 0:
