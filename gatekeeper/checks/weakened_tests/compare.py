@@ -169,4 +169,4 @@ def _spelled(row: str, texts: str) -> bool:
         if found < 0 or (at and found - at > 200):
             return False
         at = found + len(part)
-    return len(parts) > 4
+    return len(parts) > 1 and len(row) > 11
