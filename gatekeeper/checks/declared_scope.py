@@ -10,7 +10,7 @@ from gatekeeper.domain.change import ChangedPath
 from gatekeeper.domain.evidence import Evidence
 from gatekeeper.domain.finding import Finding, finding
 from gatekeeper.domain.globs import matches_any
-from gatekeeper.domain.tree import GITLINK, SYMLINK
+from gatekeeper.domain.tree import GITLINK, SYMLINK, text
 
 # Files that change what git itself does with the tree: a wide glob is no permission for them.
 _CONTROL = frozenset({".gitattributes", ".gitmodules", ".gitconfig", ".lfsconfig"})
@@ -20,6 +20,15 @@ _LOOKS_LIKE = str.maketrans(
     "aeopcyxijshdqwgoavpi",
 )
 _HOPS = 16
+# Values that git or its large-file extension knows; anything else is a program from somebody's configuration.
+_BUILT_IN_DRIVERS = {
+    "filter": frozenset({"lfs"}),
+    "merge": frozenset({"lfs", "text", "binary", "union", "ours"}),
+    "diff": frozenset(
+        "lfs ada bash bibtex cpp csharp css dts elixir fortran fountain golang html java kotlin markdown matlab objc pascal "
+        "perl php python ruby rust scheme tex".split()
+    ),
+}
 
 
 def check(evidence: Evidence) -> tuple[Finding, ...]:
@@ -45,10 +54,33 @@ def _place(evidence: Evidence, changed: ChangedPath) -> list[Finding]:
     if path.rsplit("/", 1)[-1] in _CONTROL and path not in ticket.allowed:
         message = f"{_show(path)} steers git itself; the ticket must name exactly this path to allow it."
         return [finding("SCOPE_GIT_CONTROL", message, path=path, key="control")]
+    if path.rsplit("/", 1)[-1] == ".gitattributes":
+        drivers = _drivers(evidence, path)
+        if drivers:
+            message = (
+                f"{_show(path)} sends files through {', '.join(drivers)}: programs that everybody's git would run and that "
+                "are configured outside the repository."
+            )
+            return [finding("SCOPE_GIT_CONTROL", message, path=path, key="driver")]
     if not matches_any((*ticket.allowed, *evidence.settings.shared), path):
         message = f"{_show(path)} is changed; the ticket allows {', '.join(ticket.allowed[:8])}."
         return [finding("SCOPE_OUTSIDE", message, path=path, key="path")]
     return []
+
+
+def _drivers(evidence: Evidence, path: str) -> list[str]:
+    """Attributes that the change adds and that name a program: filters, and merge or diff drivers git does not have."""
+    old = set((text(evidence.base, path) or "").splitlines())
+    found = []
+    for line in (text(evidence.merged, path) or "").splitlines():
+        if line in old or line.lstrip().startswith("#"):
+            continue
+        for word in line.split()[1:]:
+            name, _, value = word.partition("=")
+            builtin = _BUILT_IN_DRIVERS.get(name)
+            if value and builtin is not None and value not in builtin:
+                found.append(word[:80])
+    return found
 
 
 def _link(evidence: Evidence, path: str) -> list[Finding]:
@@ -56,14 +88,14 @@ def _link(evidence: Evidence, path: str) -> list[Finding]:
     place, why = path, ""
     for _ in range(_HOPS):
         try:
-            text = evidence.merged.read(place).decode("utf-8", "surrogateescape")
+            target = evidence.merged.read(place).decode("utf-8", "surrogateescape")
         except KeyError:
             why = "its target cannot be read"
             break
-        if not text or text.startswith("/") or "\\" in text or "\x00" in text:
+        if not target or target.startswith("/") or "\\" in target or "\x00" in target:
             why = "its target is absolute or no plain path"
             break
-        place = posixpath.normpath(posixpath.join(posixpath.dirname(place), text))
+        place = posixpath.normpath(posixpath.join(posixpath.dirname(place), target))
         if place == ".." or place.startswith("../"):
             why = "it leads out of the repository"
             break

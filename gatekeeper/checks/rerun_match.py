@@ -35,11 +35,17 @@ def check(evidence: Evidence) -> tuple[Finding, ...]:
     if not claim.present:
         return (finding("CLAIM_MISSING", "No claim was sent."),)
     found = [finding(code, message) for code, message in claim.report_faults]
-    if claim.head_sha and not evidence.change.head.lower().startswith(claim.head_sha.lower()):
+    if claim.head_sha is None:
+        # Leaving the commit out must not fare better than naming another one.
+        found.append(finding("CLAIM_UNBOUND", "The claim does not say which commit it is about (head_sha)."))
+    elif not evidence.change.head.lower().startswith(claim.head_sha.lower()):
         message = f"The claim is about {claim.head_sha[:40]}; the head commit is {evidence.change.head}."
         found.append(finding("CLAIM_OTHER_COMMIT", message))
     tests = [s for s in evidence.suites if s.kind is SuiteKind.TEST]
     runs = [r for s in tests if (r := evidence.run(RunRole.MERGED, s.name)) is not None]
+    if not claim.commands or any(c.exit_code is None or not c.cmd.strip() for c in claim.commands):
+        words = "names no command" if not claim.commands else "leaves out a command or its exit status"
+        found.append(finding("CLAIM_COMMAND_MISSING", f"The claim {words}."))
     found += _commands(claim, evidence.suites)
     found += _status(claim, runs)
     if not claim.reports:

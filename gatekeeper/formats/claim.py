@@ -111,7 +111,10 @@ def _failed(reports: tuple[SuiteReport, ...]) -> int:
 
 
 def _log_faults(log: str, reports: tuple[SuiteReport, ...]) -> list[tuple[str, str]]:
-    """A log that tells of failures beside a report that has none."""
+    """A log that tells of failures beside a report that has none.
+
+    Advice only: what decides is the re-run, and a log left out must not fare better than one that tells the truth.
+    """
     if not log or not reports or _failed(reports):
         return []
     said = [
@@ -122,7 +125,7 @@ def _log_faults(log: str, reports: tuple[SuiteReport, ...]) -> list[tuple[str, s
         return []
     return [
         (
-            "CLAIM_REPORT_CONTRADICTS_ITSELF",
+            "CLAIM_LOG_DISAGREES",
             f"The claimed log says {told[0]} {told[1]}, the claimed report has no failure.",
         )
     ]

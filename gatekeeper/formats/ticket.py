@@ -19,6 +19,9 @@ def parse_ticket(data: bytes) -> Ticket:
     allowed = _globs(ticket, "allowed")
     if not allowed:
         raise ticket.refuse("allowed", "a list with at least one glob; without one nothing may be changed")
+    if "forbidden" not in ticket.table:
+        # A ticket that lost its list must not permit more than the one that still has it.
+        raise ticket.refuse("forbidden", "there: a list of globs, empty where nothing is forbidden")
     verify = ticket.table.get("verify")
     lines = (verify,) if isinstance(verify, str) else ticket.texts("verify", limit=50)
     if any(not line.strip() or len(line) > 4096 or "\x00" in line for line in lines):
@@ -54,7 +57,7 @@ def _number_or_text(ticket: Fields, name: str) -> str:
 
 
 def _risk(ticket: Fields) -> Risk:
-    value = ticket.table.get("risk", "low")
+    value = ticket.table.get("risk")
     try:
         return Risk(value)
     except ValueError:

@@ -64,4 +64,14 @@ def test_inside_passes(change, modes) -> None:
 
 def test_shared_paths_and_named_control_files_pass() -> None:
     assert codes({"CHANGELOG.md": "x"}, settings=Settings(shared=("CHANGELOG.md",))) == set()
-    assert codes({".gitattributes": "x"}, ticket=build_ticket([".gitattributes"])) == set()
+    assert (
+        codes(
+            {".gitattributes": "*.png binary\n*.bin filter=lfs diff=lfs merge=lfs -text\n*.py diff=python"},
+            ticket=build_ticket([".gitattributes"]),
+        )
+        == set()
+    )
+
+
+def test_a_named_gitattributes_may_still_not_run_programs() -> None:
+    assert codes({".gitattributes": "*.py filter=x"}, ticket=build_ticket([".gitattributes"])) == {"SCOPE_GIT_CONTROL"}
