@@ -25,8 +25,34 @@ _BUILT_IN_DRIVERS = {
     "filter": frozenset({"lfs"}),
     "merge": frozenset({"lfs", "text", "binary", "union", "ours"}),
     "diff": frozenset(
-        "lfs ada bash bibtex cpp csharp css dts elixir fortran fountain golang html java kotlin markdown matlab objc pascal "
-        "perl php python ruby rust scheme tex".split()
+        [
+            "lfs",
+            "ada",
+            "bash",
+            "bibtex",
+            "cpp",
+            "csharp",
+            "css",
+            "dts",
+            "elixir",
+            "fortran",
+            "fountain",
+            "golang",
+            "html",
+            "java",
+            "kotlin",
+            "markdown",
+            "matlab",
+            "objc",
+            "pascal",
+            "perl",
+            "php",
+            "python",
+            "ruby",
+            "rust",
+            "scheme",
+            "tex",
+        ]
     ),
 }
 

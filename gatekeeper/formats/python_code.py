@@ -6,6 +6,8 @@ import ast
 import copy
 import warnings
 from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any
 
 MAX_SOURCE = 1_000_000
 """Characters of one module that are parsed; hand-written modules are far smaller."""
@@ -15,8 +17,12 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
+@lru_cache(maxsize=256)
 def parse(source: str | None) -> ast.Module | None:
-    """The syntax tree, or None for a text that is missing, too long, too deep or no Python."""
+    """The syntax tree, or None for a text that is missing, too long, too deep or no Python.
+
+    Trees are shared by all checks of a process: nobody may change one.
+    """
     if source is None or len(source) > MAX_SOURCE or "\x00" in source:
         return None
     try:
@@ -52,17 +58,33 @@ def without_docstrings(tree: ast.AST) -> ast.AST:
     for node in ast.walk(bare):
         body = getattr(node, "body", None)
         if isinstance(body, list):
-            kept = [s for s in body if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))]
-            node.body = kept  # type: ignore[attr-defined]
+            node.body = [s for s in body if not _idle(s)]  # type: ignore[attr-defined]
     return bare
 
 
 def meaning(tree: ast.AST) -> str:
-    """Text that is equal for two trees that do the same: no docstrings, comments, positions or layout."""
+    """Text that is equal for two trees that do the same: no docstrings, comments, positions or layout.
+
+    Bare constants are taken out for the moment of the dump and put back: a copy of every tree would cost more than all
+    the rest of the comparison.
+    """
+    taken: list[tuple[Any, list[ast.stmt]]] = []
     try:
-        return ast.dump(without_docstrings(tree))
+        for node in ast.walk(tree):
+            body = getattr(node, "body", None)
+            if isinstance(body, list) and any(_idle(s) for s in body):
+                taken.append((node, body))
+                node.body = [s for s in body if not _idle(s)]  # type: ignore[attr-defined]
+        return ast.dump(tree)
     except (RecursionError, MemoryError):
         return ""
+    finally:
+        for node, body in taken:
+            node.body = body
+
+
+def _idle(statement: ast.AST) -> bool:
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
 
 
 def folded(node: ast.AST, depth: int = 0) -> str | None:

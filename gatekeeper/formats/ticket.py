@@ -59,7 +59,7 @@ def _number_or_text(ticket: Fields, name: str) -> str:
 def _risk(ticket: Fields) -> Risk:
     value = ticket.table.get("risk")
     try:
-        return Risk(value)
+        return Risk(str(value))
     except ValueError:
         raise ticket.refuse("risk", "low, medium or high") from None
 

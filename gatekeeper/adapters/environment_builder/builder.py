@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -12,9 +13,9 @@ from importlib import metadata
 from pathlib import Path
 
 from gatekeeper.adapters.environment_builder import interpreter as interpreters
-from gatekeeper.adapters.environment_builder import packages, project
+from gatekeeper.adapters.environment_builder import lock_lines, packages, project
 from gatekeeper.adapters.environment_builder.interpreter import Interpreter
-from gatekeeper.adapters.environment_builder.store import built
+from gatekeeper.adapters.environment_builder.store import built, inventory
 from gatekeeper.config import Paths
 from gatekeeper.domain.ports import TestEnvironment
 from gatekeeper.domain.settings import EnvironmentSettings
@@ -119,12 +120,7 @@ class UvEnvironmentBuilder:
 
         where = built(self._paths.environments, name, make)
         missing = () if wanted.hashed else ("hashed_lock",) if wanted.locked else ("base_lock",)
-        words = (
-            f"from {', '.join(wanted.roots)} of the target branch"
-            if wanted.locked
-            else "from pyproject.toml of the target branch, not locked"
-        )
-        return self._environment(where, base, digest, words, missing=missing)
+        return self._environment(where, base, digest, wanted.description, missing=missing)
 
     def _install(self, place: Path, wanted: project.Requirements) -> None:
         """`uv pip install` into `place`: wheels only, so that nothing of the packages runs at build time."""
@@ -155,10 +151,9 @@ class UvEnvironmentBuilder:
         except OSError as error:
             raise CouldNotCheck("ENVIRONMENT_FAILED", f"uv cannot be started: {error}.", blame="gate") from error
         if done.returncode:
-            words = "".join(c if c.isprintable() or c == "\n" else "?" for c in done.stderr).strip()[-1500:]
-            raise CouldNotCheck(
-                "ENVIRONMENT_FAILED", f"The lock ({', '.join(wanted.roots)}) cannot be installed: {words}"
-            )
+            words = "".join(c if c.isprintable() or c == "\n" else "?" for c in done.stderr).strip()
+            what = "pyproject.toml" if wanted.roots == (project.DECLARED,) else f"The lock ({', '.join(wanted.roots)})"
+            raise CouldNotCheck("ENVIRONMENT_FAILED", f"{what} cannot be installed: {self._redacted(words)[-1500:]}")
 
     def _uv_environment(self) -> dict[str, str]:
         """Uv sees the operator's registry settings and nothing else. pip's variables serve where uv has none of its own."""
@@ -182,6 +177,13 @@ class UvEnvironmentBuilder:
             **env,
         }
 
+    def _redacted(self, words: str) -> str:
+        """Uv's words without the operator's credentials, in addresses or elsewhere."""
+        for name, value in self._uv_environment().items():
+            if re.search("PASSWORD|TOKEN|USERNAME", name) and len(value) >= 4:
+                words = words.replace(value, "***")
+        return lock_lines.redacted(words)
+
     # --- prepared by the operator ---
 
     def _prepared(self, directory: Path) -> TestEnvironment:
@@ -198,8 +200,7 @@ class UvEnvironmentBuilder:
             raise CouldNotCheck(
                 "ENVIRONMENT_MISSING", f"{str(directory)!r} is not a virtual environment of Python {base.minor}."
             )
-        listing = sorted(f"{e.name}:{e.stat().st_mtime_ns}" for e in os.scandir(site))
-        digest = self._digest("prepared", str(directory), base.version, *listing)
+        digest = self._digest("prepared", str(directory), base.version, inventory(directory))
 
         def make(place: Path) -> None:
             # A copy: the recorder must be an entry point in it, and the operator's own directory stays as it is.

@@ -13,6 +13,7 @@ from typing import Any
 
 from packaging.requirements import InvalidRequirement, Requirement
 
+from gatekeeper.adapters.environment_builder import lock_lines
 from gatekeeper.domain.settings import EnvironmentSettings
 from gatekeeper.domain.tree import Tree, text
 from gatekeeper.errors import CouldNotCheck
@@ -24,13 +25,8 @@ DEVELOPMENT = (
 )  # fmt: skip
 RUNTIME = ("requirements.txt", "requirements/base.txt")
 MAX_FILE = 4 * 1024 * 1024
-_LINE_PATH = re.compile(r"^\s*(-e|--editable\b|/|\.{1,2}(/|\s|$|\[)|file:|[^#;@]{1,200}@\s*(file:|\.{0,2}/))")
-_LINE_ADDRESS = re.compile(r"^\s*([^#;@]{1,200}@\s*)?[A-Za-z][A-Za-z0-9+.-]*://(?<!file://)")
-_LINE_INDEX = re.compile(
-    r"^\s*(-i\b|-f\b|--(index-url|extra-index-url|no-index|find-links|trusted-host|no-binary|only-binary|pre|"
-    r"prefer-binary|use-feature)\b)"
-)
-_INCLUDE = re.compile(r"^\s*(-[rc]|--requirements?\b|--constraints?\b)\s*=?\s*(?P<file>[^\s#][^#]*?)\s*(#.*)?$")
+DECLARED = "declared.txt"
+"""Name of the file for the installer that holds what pyproject.toml declares."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +39,8 @@ class Requirements:
     hashed: bool
     locked: bool
     """False where the requirements are ranges from pyproject.toml."""
+    description: str
+    """For people: what was used."""
 
 
 def requirements(base: Tree, settings: EnvironmentSettings) -> Requirements:
@@ -60,9 +58,17 @@ def requirements(base: Tree, settings: EnvironmentSettings) -> Requirements:
     if roots:
         files = _with_includes(base, roots)
         filled = [c for c in files.values() if content_lines(c)]
-        return Requirements(files, roots, bool(filled) and all(_hashed(c) for c in filled), locked=True)
+        return Requirements(
+            files, roots, bool(filled) and all(_hashed(c) for c in filled), True,
+            f"from {', '.join(roots)} of the target branch",
+        )  # fmt: skip
     lines = declared(base)
-    return Requirements({"declared.txt": "\n".join(lines) + "\n"}, ("declared.txt",), hashed=False, locked=not lines)
+    words = (
+        "from the requirements in pyproject.toml of the target branch, not locked" if lines
+        else "the gate's own Python and pytest: the target branch has no lock and declares no requirements"
+    )  # fmt: skip
+    content = lock_lines.clean("requirements of pyproject", "\n".join(lines))
+    return Requirements({DECLARED: content}, (DECLARED,), hashed=False, locked=not lines, description=words)
 
 
 def _with_includes(base: Tree, roots: tuple[str, ...]) -> dict[str, str]:
@@ -83,19 +89,18 @@ def _with_includes(base: Tree, roots: tuple[str, ...]) -> dict[str, str]:
             raise CouldNotCheck("ENVIRONMENT_FAILED", f"The lock {name!r} is no file of the target branch.")
         if (entry.size or 0) > MAX_FILE:
             raise CouldNotCheck("ENVIRONMENT_FAILED", f"The lock {name!r} is larger than {MAX_FILE} bytes.")
-        files[name] = _clean(name, content)
-        for line in content.splitlines():
-            found = _INCLUDE.match(line)
-            if found is None:
+        for line in lock_lines.logical(content):
+            target = lock_lines.included(line)
+            if target is None:
                 continue
-            target = found["file"].strip("\"'")
             path = posixpath.normpath(posixpath.join(posixpath.dirname(name), target))
             if "://" in target or path.startswith(("/", "..")):
                 raise CouldNotCheck(
                     "ENVIRONMENT_FAILED",
-                    f"The lock {name!r} includes {target[:200]!r}, which is not in the repository.",
+                    f"The lock {name!r} includes {lock_lines.redacted(target)[:200]!r}, which is not in the repository.",
                 )
             waiting.append(path)
+        files[name] = lock_lines.clean(name, content)
     return files
 
 
@@ -106,24 +111,6 @@ def content_lines(content: str) -> list[str]:
 
 def _hashed(content: str) -> bool:
     return "--hash=" in content
-
-
-def _clean(name: str, content: str) -> str:
-    """Without lines that would install the project itself or something from the tree, and without package indexes.
-
-    The project's code comes from the tree under test; where packages come from is the operator's choice alone. Raises
-    `CouldNotCheck` (ENVIRONMENT_FAILED) for a requirement at an address: the gate connects to nothing the operator did
-    not name.
-    """
-    lines = []
-    for line in content.splitlines():
-        if _LINE_ADDRESS.match(line):
-            raise CouldNotCheck(
-                "ENVIRONMENT_FAILED", f"The lock {name!r} takes a package from an address: {line.strip()[:200]!r}.",
-                next_action="Take it from a package index, or choose an environment that the operator prepared.",
-            )  # fmt: skip
-        lines.append("" if _LINE_PATH.match(line) or _LINE_INDEX.match(line) else line)
-    return "\n".join(lines) + "\n"
 
 
 def pyproject(base: Tree) -> dict[str, Any]:

@@ -74,6 +74,7 @@ def _patches(tree: ast.Module) -> list[tuple[str, int]]:
     names = python_code.imports(tree)
     owned: dict[str, str] = {}
     for _ in range(4):  # a name may be taken from a name: four steps are more than anyone writes openly
+        known = len(owned)
         for node in ast.walk(tree):
             if isinstance(node, ast.Assign | ast.NamedExpr | ast.AnnAssign) and node.value is not None:
                 origin = _origin(node.value, names, owned)
@@ -85,6 +86,8 @@ def _patches(tree: ast.Module) -> list[tuple[str, int]]:
                 origin = _origin(node.iter, names, owned)
                 if origin:
                     owned.setdefault(node.target.id, origin)
+        if len(owned) == known:
+            break
     out = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign | ast.AugAssign):
