@@ -151,7 +151,7 @@ class UvEnvironmentBuilder:
         except OSError as error:
             raise CouldNotCheck("ENVIRONMENT_FAILED", f"uv cannot be started: {error}.", blame="gate") from error
         if done.returncode:
-            words = "".join(c if c.isprintable() or c == "\n" else "?" for c in done.stderr).strip()
+            words = "".join(c if c.isprintable() or c == "\n" else "?" for c in done.stderr[-20_000:]).strip()
             what = "pyproject.toml" if wanted.roots == (project.DECLARED,) else f"The lock ({', '.join(wanted.roots)})"
             raise CouldNotCheck("ENVIRONMENT_FAILED", f"{what} cannot be installed: {self._redacted(words)[-1500:]}")
 

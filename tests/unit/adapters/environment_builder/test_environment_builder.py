@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from gatekeeper.adapters.environment_builder import UvEnvironmentBuilder, project
+from gatekeeper.adapters.environment_builder import UvEnvironmentBuilder, lock_lines, project
+from gatekeeper.adapters.environment_builder.store import built, inventory
 from gatekeeper.config import SANDBOX_ID, Paths
 from gatekeeper.domain.settings import EnvironmentSettings
 from gatekeeper.domain.tree import MemoryTree
@@ -114,12 +115,124 @@ def test_a_lock_that_cannot_be_installed_leaves_nothing(
 @pytest.mark.parametrize(
     "line",
     ["-r /etc/passwd", "-r ../../etc/passwd", "-c https://elsewhere.example/c.txt", "--requirement=/etc/passwd", "-r none.txt",
-     "x @ https://elsewhere.example/x.whl", "git+https://elsewhere.example/x", "https://elsewhere.example/x.whl"],
+     "x @ https://elsewhere.example/x.whl", "git+https://elsewhere.example/x", "https://elsewhere.example/x.whl",
+     "x @ git+file:///srv/x", "git+file:///srv/x", "-e git+file:///srv/x#egg=x", "--editable=git+ssh://git@h.example/x",
+     "x@git+file:///srv/x", "x[extra] @ git+file:///srv/x ; python_version > '3'", "x @ \\\n git+file:///srv/x",
+     "x @ hg+file:///srv/x", "bzr+lp:x", "svn+file:///srv/x", "x @ ${HOME}/x", "git@h.example:x.git", "-e git@h.example:x.git",
+     "x @ FILE+git:///srv/x", "file:git+file:///srv/x", "a==1 @ git+file:///srv/x", "a==1 --config-settings=x=y",
+     "a==1 ; git+file:///srv/x", "--config-file /etc/x", "-r pyproject.toml", "--index https://elsewhere.example/simple",
+     "a==1\x0bgit+file:///srv/x", "a @ " + "x" * 5000],
 )  # fmt: skip
 def test_a_lock_reaches_nothing_outside_the_repository(line: str) -> None:
     with pytest.raises(CouldNotCheck) as refused:
         project.requirements(MemoryTree.of({"requirements.txt": line + "\n"}), NONE)
     assert refused.value.code == "ENVIRONMENT_FAILED"
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["a==1", "a[b,c]>=1,<2 ; python_version >= '3.8' and sys_platform != 'win32'", "a", "a (>=1)", "a>=1.0.*", "a~=1.0 # words",
+     "a==1 --hash=sha256:" + "0" * 64 + " --hash sha256:" + "1" * 64, "a==1 \\\n    --hash=sha256:" + "0" * 64, "zope.interface==5"],
+)  # fmt: skip
+def test_honest_lines_are_kept(line: str) -> None:
+    kept = project.requirements(MemoryTree.of({"requirements.txt": line + "\n"}), NONE)
+    (row,) = kept.files["requirements.txt"].splitlines()
+    assert row.split() == line.replace("\\\n", "").replace(" # words", "").replace("--hash ", "--hash=").split()
+    assert kept.hashed == ("hash" in line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [".", "-e .", "-e .[dev,test]", "--editable=./sub", "./here", "../there/x.whl", "/srv/x", "b @ file:///srv/x", "file:///srv/x",
+     "sub/dir", "x-1.0-py3-none-any.whl", "-e file:///srv/x", "# git+file:///srv/x", "a @ ./wheels/a.whl", "-i https://u:p@h.example/s"],
+)  # fmt: skip
+def test_what_lies_in_the_tree_or_chooses_an_index_is_left_out(line: str) -> None:
+    kept = project.requirements(MemoryTree.of({"requirements.txt": f"{line}\nb==1\n"}), NONE)
+    assert kept.files["requirements.txt"].split() == ["b==1"]
+
+
+def test_a_repository_named_in_a_lock_is_not_cloned(
+    builder: UvEnvironmentBuilder, make_repo, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    repo, bait = make_repo("bait"), tmp_path / "bin"
+    repo.commit({"pyproject.toml": '[project]\nname = "x"\nversion = "1"\n'})
+    bait.mkdir()
+    (bait / "git").write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\nexit 1\n")
+    (bait / "git").chmod(0o755)
+    monkeypatch.setattr(os, "defpath", f"{bait}:{os.defpath}")
+    with pytest.raises(CouldNotCheck, match="version control"):
+        builder.prepare(MemoryTree.of({"requirements.txt": f"x @ git+file://{repo.path}\n"}), NONE, "auto")
+    assert not (tmp_path / "ran").exists()
+
+
+def test_credentials_of_an_index_are_in_no_message(
+    builder: UvEnvironmentBuilder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("UV_DEFAULT_INDEX", "http://someone:hush-9x@127.0.0.1:9/simple")
+    monkeypatch.setenv("UV_HTTP_RETRIES", "0")
+    with pytest.raises(CouldNotCheck) as refused:
+        builder.prepare(MemoryTree.of({"requirements.txt": "tiny-none==1\n"}), NONE, "auto")
+    assert "hush-9x" not in refused.value.message
+    assert "127.0.0.1:9" in refused.value.message
+    with pytest.raises(CouldNotCheck) as refused:
+        project.requirements(MemoryTree.of({"requirements.txt": "x @ https://tok-77@h.example/x.whl\n"}), NONE)
+    assert "tok-77" not in refused.value.message
+    assert lock_lines.redacted("see https://h.example/x@1 and a@b") == "see https://h.example/x@1 and a@b"
+
+
+def test_the_description_says_what_was_used() -> None:
+    for files, words in (
+        ({}, "declares no requirements"),
+        ({"pyproject.toml": "[project]\ndependencies = ['tiny-thing']\n"}, "not locked"),
+        ({"requirements.txt": "tiny-thing==1.0\n"}, "from requirements.txt of the target branch"),
+    ):
+        described = project.requirements(MemoryTree.of(files), NONE).description
+        assert words in described
+        assert "declared.txt" not in described
+
+
+def test_a_narrow_umask_locks_nobody_out(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.write_text("private")
+    outside.chmod(0o600)
+
+    def make(place: Path) -> None:
+        (place / "lib").mkdir()
+        (place / "lib" / "a.py").write_text("")
+        (place / "run").write_text("")
+        (place / "run").chmod(0o700)
+        (place / "link").symlink_to(outside)
+
+    old = os.umask(0o077)
+    try:
+        where = built(tmp_path / "state" / "environments", "x", make)
+    finally:
+        os.umask(old)
+    modes = {n: (where / n).lstat().st_mode & 0o777 for n in (".", "..", "../..", "lib", "lib/a.py", "run")}
+    assert modes == {".": 0o755, "..": 0o755, "../..": 0o755, "lib": 0o755, "lib/a.py": 0o644, "run": 0o755}
+    assert outside.stat().st_mode & 0o777 == 0o600
+
+
+def test_what_a_killed_build_left_is_removed_after_a_day(tmp_path: Path) -> None:
+    old, fresh = tmp_path / ".host-abc-old", tmp_path / ".host-abc-fresh"
+    for place in (old, fresh, tmp_path / "host-kept"):
+        (place / "lib").mkdir(parents=True)
+    for place in (old, tmp_path / "host-kept"):
+        os.utime(place, (1, 1))
+    built(tmp_path, "x", lambda _: None)
+    assert sorted(p.name for p in tmp_path.iterdir() if p.is_dir()) == [".host-abc-fresh", "host-kept", "x"]
+
+
+def test_a_prepared_environment_is_told_by_its_files(tmp_path: Path) -> None:
+    file = tmp_path / "lib" / "package" / "module.py"
+    (file.parent / "__pycache__").mkdir(parents=True)
+    file.write_text("a = 1\n")
+    before = inventory(tmp_path)
+    (file.parent / "__pycache__" / "module.pyc").write_bytes(b"x")
+    assert inventory(tmp_path) == before
+    file.write_text("a = 2\n")
+    os.utime(file, ns=(1, 1))
+    assert inventory(tmp_path) != before
 
 
 def test_which_requirements_count() -> None:
