@@ -17,6 +17,8 @@ from gatekeeper.errors import CouldNotCheck
 MTIME = 1_000_000_000
 """All files of a pristine tree have one old modification time, so that no run depends on when it was exported."""
 KEEP, KEEP_SECONDS = 300, 3600
+LEFT_SECONDS = 24 * 3600
+"""Age of a half-made tree that no living process works on any more."""
 MAX_TREE = 2 * 1024**3
 MAX_FILE = 128 * 1024 * 1024
 """Bytes of one exported file: more than checks read, since a base may honestly hold large data that nobody changes."""
@@ -29,7 +31,7 @@ def export(tree: GitTree, cache: Path) -> Path:
         if final.is_dir():
             os.utime(final)
             return final
-        cache.mkdir(parents=True, exist_ok=True)
+        passable(cache)
         _sweep(cache)
         building = Path(tempfile.mkdtemp(prefix=".new-", dir=cache))
         try:
@@ -102,14 +104,24 @@ def _write(tree: GitTree, root: Path) -> None:
             os.utime(where, (MTIME, MTIME))
 
 
+def passable(folder: Path) -> None:
+    """Make `folder` and what is missing above it, passable for the sandbox user whatever the umask of this process is."""
+    if not folder.is_dir():
+        passable(folder.parent)
+        folder.mkdir(exist_ok=True)
+        folder.chmod(0o755)
+
+
 def _sweep(cache: Path) -> None:
-    """Remove the oldest trees over the count, but none that a run of the last hour may use."""
+    """Remove the oldest trees over the count, but none that a run of the last hour may use, and what a kill left half-made."""
     rows = []
     for entry in os.scandir(cache):
         with suppress(FileNotFoundError):  # another process has just renamed or removed it
             rows.append((entry.stat(follow_symlinks=False).st_mtime, entry.name))
     rows.sort()
-    limit = time.time() - KEEP_SECONDS
-    for stamp, name in rows[: max(0, len(rows) - KEEP)]:
-        if stamp < limit:
+    now = time.time()
+    surplus = max(0, len(rows) - KEEP)
+    for index, (stamp, name) in enumerate(rows):
+        left = name.startswith(".new-") and stamp < now - LEFT_SECONDS
+        if left or (index < surplus and stamp < now - KEEP_SECONDS):
             shutil.rmtree(cache / name, ignore_errors=True)

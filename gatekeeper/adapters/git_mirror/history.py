@@ -16,6 +16,8 @@ MAX_COMMITS = 2000
 MAX_MESSAGE = 256 * 1024
 """Bytes of one commit object that are read; an honest message is far smaller."""
 MAX_HISTORY = 100_000
+FEW = 500
+"""Objects that are asked for one by one from the open reader; more go to a process of their own at once."""
 _PERSON = re.compile(r"(?P<name>.*?) ?<(?P<email>[^<>]*)> [0-9]+ [+-][0-9]{4}$", re.DOTALL)
 
 
@@ -143,8 +145,9 @@ def _refuse_bombs(git_dir: Path, history: tuple[Commit, ...]) -> None:
 
 
 def _sizes(git_dir: Path, oids: list[str]) -> dict[str, int]:
-    if not oids:
-        return {}
+    if len(oids) <= FEW:
+        found = {oid: reader(git_dir).info(oid) for oid in oids}
+        return {oid: info[2] for oid, info in found.items() if info is not None}
     feed = "".join(f"{o}\n" for o in oids).encode("ascii")
     output = run(git_dir, ["cat-file", "--batch-check=%(objectname) %(objectsize)"], stdin=feed).stdout.decode("ascii")
     pairs = (line.split(" ") for line in output.splitlines())

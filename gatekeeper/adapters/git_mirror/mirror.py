@@ -6,14 +6,16 @@ import fcntl
 import hashlib
 import os
 import re
+import shutil
 import tempfile
+import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from gatekeeper.adapters.git_mirror import history
-from gatekeeper.adapters.git_mirror.export import export
-from gatekeeper.adapters.git_mirror.reader import GitTree, blobs
+from gatekeeper.adapters.git_mirror.export import LEFT_SECONDS, export, passable
+from gatekeeper.adapters.git_mirror.reader import GitTree, blobs, reader
 from gatekeeper.adapters.git_mirror.runner import ATTRIBUTES, complaint, run
 from gatekeeper.config import Paths
 from gatekeeper.domain.change import Change, ChangedPath
@@ -46,7 +48,7 @@ class GitMirror:
         """See `GitRepositories.fetch`."""
         source = os.path.abspath(source)
         git_dir = self._mirror(source)
-        self._refuse_shallow(source)
+        self._refuse_unusable(source)
         refs = self._refs(git_dir, source)
         target = _target(target_ref, refs)
         base = refs[target]
@@ -57,10 +59,10 @@ class GitMirror:
                 _unlock(git_dir)
                 self._bring(git_dir, source, missing, wanted)
         for oid, what in ((base, "target"), (wanted, "head")):
-            kind = run(git_dir, ["cat-file", "-t", oid], ok=(0, 128)).stdout.strip()
-            if kind != b"commit":
+            found = reader(git_dir).info(oid)
+            if found is None or found[1] != "commit":
                 code = "TARGET_NOT_FOUND" if what == "target" else "HEAD_NOT_FOUND"
-                raise UsageError(code, f"The {what} {oid[:12]} is {kind.decode() or 'no object'}, not a commit.")
+                raise UsageError(code, f"The {what} {oid[:12]} is {found[1] if found else 'no object'}, not a commit.")
         return Mirror(git_dir, source, target, base, wanted)
 
     def _mirror(self, source: str) -> Path:
@@ -69,7 +71,8 @@ class GitMirror:
         name = hashlib.sha256(os.path.realpath(source).encode("utf-8", "surrogateescape")).hexdigest()[:40]
         git_dir = self._paths.mirrors / f"{name}.git"
         try:
-            self._paths.mirrors.mkdir(parents=True, exist_ok=True, mode=0o700)
+            passable(self._paths.mirrors.parent)
+            self._paths.mirrors.mkdir(exist_ok=True, mode=0o700)
             with _locked(git_dir):
                 if not (git_dir / "gatekeeper-ready").exists():
                     run(None, ["init", "-q", "--bare", "--template=", str(git_dir)])
@@ -80,10 +83,17 @@ class GitMirror:
             raise CouldNotCheck("GIT_FAILED", f"The mirror cannot be made: {error.strerror or error}.") from error
         return git_dir
 
-    def _refuse_shallow(self, source: str) -> None:
+    def _refuse_unusable(self, source: str) -> None:
         """A cut history would give a wrong merge base, and would cut the mirror for all later checks."""
-        asked = ["-c", "safe.directory=*", "-C", source, "rev-parse", "--is-shallow-repository"]
-        if run(None, asked, ok=(0, 128)).stdout.strip() == b"true":
+        asked = ["-c", "safe.directory=*", "-C", source, "rev-parse", "--is-shallow-repository", "--show-object-format"]
+        shallow, _, names = run(None, asked, ok=(0, 128)).stdout.decode("ascii", "replace").strip().partition("\n")
+        if names and names != "sha1":
+            raise UsageError(
+                "REPOSITORY_UNREADABLE",
+                f"{source[:200]!r} names its objects by {names.upper()}; only SHA-1 repositories are supported yet.",
+                next_action="Use a repository with the object format sha1 (`git rev-parse --show-object-format`).",
+            )
+        if shallow == "true":
             raise CouldNotCheck(
                 "GIT_FAILED",
                 f"{source[:200]!r} is a shallow clone: the history that the merge needs is not there.",
@@ -127,8 +137,8 @@ class GitMirror:
 
     def _has(self, git_dir: Path, oid: str) -> bool:
         """True where this commit was fetched whole before: the ref is written only after a complete fetch."""
-        done = run(git_dir, ["rev-parse", "--verify", "-q", f"refs/gatekeeper/{oid}"], ok=(0, 1, 128))
-        return done.stdout.strip().decode("ascii", "replace") == oid
+        found = reader(git_dir).info(f"refs/gatekeeper/{oid}")
+        return found is not None and found[0] == oid
 
     def _bring(self, git_dir: Path, source: str, oids: Sequence[str], head: str) -> None:
         specs = [f"+{oid}:refs/gatekeeper/{oid}" for oid in oids]
@@ -157,10 +167,11 @@ class GitMirror:
         merge_base = found.stdout.split()[0].decode("ascii")
         base_commit, head_commit = history.commit(git_dir, mirror.base), history.commit(git_dir, mirror.head)
         base = GitTree(git_dir, base_commit.tree)
-        for tree in (base, GitTree(git_dir, head_commit.tree)):
+        head = GitTree(git_dir, head_commit.tree)
+        for tree in (base, head):
             _ = tree.entries  # refuses a hostile tree before the merge walks it
         merge_tree = self._merge(git_dir, mirror.base, mirror.head)
-        merged = GitTree(git_dir, merge_tree)
+        merged = head if merge_tree == head.oid else GitTree(git_dir, merge_tree)
         if merge_tree == base_commit.tree:
             raise NotMergeable("NOTHING_TO_MERGE", "Merging head into the target would change no file.")
         paths = tuple(
@@ -247,9 +258,14 @@ def _target(name: str, refs: Mapping[str, str]) -> str:
 
 
 def _unlock(git_dir: Path) -> None:
-    """Remove lock files that a killed git left behind. Only under the mirror's own lock: no other git writes then."""
+    """Remove what a killed process left behind. Only under the mirror's own lock: no other git writes its refs then."""
     for lock in [*git_dir.glob("*.lock"), *(git_dir / "refs" / "gatekeeper").glob("*.lock")]:
         lock.unlink(missing_ok=True)
+    limit = time.time() - LEFT_SECONDS
+    for left in [*git_dir.glob("index-*"), *git_dir.glob("objects/tmp_*"), *git_dir.glob("objects/pack/tmp_*")]:
+        with suppress(FileNotFoundError):
+            if left.lstat().st_mtime < limit:
+                shutil.rmtree(left, ignore_errors=True) if left.is_dir() else left.unlink()
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Objects of a mirror through one `cat-file --batch` process a mirror, kept open and shared by threads."""
+"""Objects of a mirror through one `cat-file --batch-command` process a mirror, kept open and shared by threads."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ MAX_BLOB = 20 * 1024 * 1024
 
 
 class ObjectReader:
-    """A `cat-file --batch` process. Thread-safe: one request at a time."""
+    """A `cat-file --batch-command` process. Thread-safe: one request at a time."""
 
     def __init__(self, git_dir: Path) -> None:
         self._lock = threading.Lock()
         self._process = subprocess.Popen(
-            command(git_dir, "cat-file", "--batch"),
+            command(git_dir, "cat-file", "--batch-command"),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -43,7 +43,7 @@ class ObjectReader:
             raise CouldNotCheck("GIT_FAILED", "git cat-file has no pipes.")
         with self._lock:
             try:
-                stdin.write(oid.encode("ascii") + b"\n")
+                stdin.write(b"contents " + oid.encode("ascii") + b"\n")
                 stdin.flush()
                 head = stdout.readline().split()
                 if len(head) == 2 and head[1] == b"missing":
@@ -64,6 +64,24 @@ class ObjectReader:
             except (OSError, ValueError) as error:
                 raise CouldNotCheck("GIT_FAILED", f"git cat-file broke: {error}.") from error
         return head[1].decode("ascii"), content
+
+    def info(self, name: str) -> tuple[str, str, int] | None:
+        """(object id, type, size in bytes) of an object id or full ref name, or None. Raises `CouldNotCheck` (GIT_FAILED)."""
+        stdin, stdout = self._process.stdin, self._process.stdout
+        if stdin is None or stdout is None:
+            raise CouldNotCheck("GIT_FAILED", "git cat-file has no pipes.")
+        with self._lock:
+            try:
+                stdin.write(b"info " + name.encode("ascii") + b"\n")
+                stdin.flush()
+                head = stdout.readline().decode("ascii", "replace").split()
+                if len(head) == 2 and head[1] == "missing":
+                    return None
+                if len(head) != 3:
+                    raise CouldNotCheck("GIT_FAILED", "git cat-file ended early or found a broken object.")
+                return head[0], head[1], int(head[2])
+            except (OSError, ValueError) as error:
+                raise CouldNotCheck("GIT_FAILED", f"git cat-file broke: {error}.") from error
 
     def close(self) -> None:
         """End the process."""

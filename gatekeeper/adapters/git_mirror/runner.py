@@ -37,6 +37,7 @@ _OPTIONS = {
     "maintenance.auto": "false",
     "transfer.fsckObjects": "true",
     "merge.renames": "true",
+    "advice.graftFileDeprecated": "false",
     # Old but harmless faults of real histories; what an attack needs (dot-git names, NUL, bad modes) stays an error.
     **{
         f"fetch.fsck.{name}": "ignore"
@@ -169,5 +170,7 @@ class _Capped:
 
 def complaint(stderr: bytes) -> str:
     """The useful end of git's words, printable."""
-    text = "".join(c if c.isprintable() or c == "\n" else "?" for c in stderr.decode("utf-8", "replace"))
+    lines = stderr.decode("utf-8", "replace").split("\n")
+    kept = "\n".join(line for line in lines if not line.startswith("hint:"))
+    text = "".join(c if c.isprintable() or c == "\n" else "?" for c in kept)
     return " ".join(text.split())[-500:] or "no message"
