@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import subprocess
 from pathlib import Path
@@ -265,12 +266,18 @@ def test_a_tree_too_deep_is_refused_and_a_deep_one_is_not(make_repo, mirror: Git
     repo = make_repo()
     two(repo)
     tree = repo.git("rev-parse", "main^{tree}")
-    for level in range(1, 121):
-        tree = raw(repo, "tree", tree_of((b"40000", b"d", tree)))
-        if level == 60:
-            mirror.describe(mirror.fetch(str(repo.path), "main", commit_of(repo, tree)))
+    levels = [tree]
+    for _ in range(120):
+        content = tree_of((b"40000", b"d", levels[-1]))
+        levels.append(hashlib.sha1(b"tree %d\x00" % len(content) + content).hexdigest())
+    feed = "".join(f"040000 tree {oid}\td\n\n" for oid in levels[:-1])
+    made = subprocess.run(
+        ["git", "-C", str(repo.path), "mktree", "--batch", "--missing"], input=feed, capture_output=True, check=True, text=True
+    ).stdout.split()  # fmt: skip
+    assert made == levels[1:]
+    mirror.describe(mirror.fetch(str(repo.path), "main", commit_of(repo, levels[60])))
     with pytest.raises(InputError, match="too deep"):
-        mirror.describe(mirror.fetch(str(repo.path), "main", commit_of(repo, tree)))
+        mirror.describe(mirror.fetch(str(repo.path), "main", commit_of(repo, levels[120])))
 
 
 @pytest.mark.parametrize("removed", [False, True])
@@ -430,3 +437,17 @@ def test_what_was_removed_or_smuggled_into_a_merge_is_in_the_history(make_repo, 
         listed["evil.txt"]: b"evil\n",
     }
     assert {p.path for p in change.paths} == {"a.txt"}
+
+
+def test_hints_do_not_crowd_out_the_reason() -> None:
+    words = b"hint: words of advice\n" * 60
+    assert runner.complaint(b"fatal: the reason\n" + words) == "fatal: the reason"
+    assert runner.complaint(words + b"fatal: hint: is kept inside a line\n") == "fatal: hint: is kept inside a line"
+    assert runner.complaint(words) == "no message"
+
+
+def test_git_gives_no_advice_about_the_grafts_that_are_switched_off(make_repo) -> None:
+    repo = make_repo()
+    two(repo)
+    done = runner.run(repo.path / ".git", ["merge-base", "main", "work"])
+    assert (len(done.stdout.strip()), done.stderr) == (40, b"")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gatekeeper.adapters.git_mirror import GitMirror, GitNotesStore, export, notes
+from gatekeeper.adapters.git_mirror import GitMirror, GitNotesStore, export, notes, runner
 from gatekeeper.adapters.git_mirror.reader import GitTree
 from gatekeeper.config import Paths
 from gatekeeper.domain.ports import Mirror
@@ -69,6 +69,53 @@ def test_a_shallow_source_says_what_to_do(repo, mirror: GitMirror, tmp_path: Pat
     with pytest.raises(CouldNotCheck, match="shallow") as refused:
         mirror.fetch(str(tmp_path / "shallow"), "main", repo.git("rev-parse", "work"))
     assert "unshallow" in refused.value.next_action
+
+
+@pytest.mark.parametrize("bare", [False, True])
+def test_a_repository_of_another_object_format_is_named(mirror: GitMirror, tmp_path: Path, bare: bool) -> None:
+    place = tmp_path / "other"
+    runner.run(None, ["init", "-q", "--object-format=sha256", *(["--bare"] if bare else []), str(place)])
+    with pytest.raises(UsageError, match="SHA256") as refused:
+        mirror.fetch(str(place), "main", "main")
+    assert refused.value.code == "REPOSITORY_UNREADABLE"
+    assert "sha1" in refused.value.next_action
+
+
+def test_a_narrow_umask_locks_nobody_out_of_a_tree(repo, tmp_path: Path) -> None:
+    repo.commit({"deep/er/x": "x"})
+    mirror = GitMirror(Paths(tmp_path / "fresh" / "state", tmp_path / "config"))
+    old = os.umask(0o077)
+    try:
+        got, change = described(mirror, repo)
+        place = mirror.export(got, change.merge_tree)
+    finally:
+        os.umask(old)
+    for name in ("..", "../..", "../../..", ".", "deep", "deep/er"):
+        assert (place / name).stat().st_mode & 0o777 == 0o755, name
+    assert (place / "deep/er/x").stat().st_mode & 0o777 == 0o644
+    assert got.path.parent.stat().st_mode & 0o777 == 0o700
+
+
+def test_what_a_kill_left_is_removed_after_a_day(repo, mirror: GitMirror, tmp_path: Path) -> None:
+    trees = tmp_path / "state" / "trees"
+    got, change = described(mirror, repo)
+    for name in (".new-old", ".new-fresh", "1" * 40):
+        (trees / name / "x").mkdir(parents=True)
+    for left in (trees / ".new-old", trees / ("1" * 40), got.path / "index-old"):
+        left.mkdir(exist_ok=True)
+        os.utime(left, (1, 1))
+    mirror.export(got, change.merge_tree)
+    assert sorted(os.listdir(trees)) == sorted([".new-fresh", "1" * 40, change.merge_tree])
+    repo.commit({"later": "x"})
+    mirror.fetch(str(repo.path), "main", "work")
+    assert not (got.path / "index-old").exists()
+
+
+def test_many_sizes_and_few_sizes_are_the_same(repo, mirror: GitMirror, monkeypatch: pytest.MonkeyPatch) -> None:
+    got, change = described(mirror, repo)
+    monkeypatch.setattr("gatekeeper.adapters.git_mirror.history.FEW", -1)
+    assert mirror.describe(got) == change
+    assert {b.size for b in change.history} == {4, 6}
 
 
 @pytest.mark.parametrize("kind", ["nothing", "empty", "unborn", "file", "nul"])
