@@ -84,12 +84,15 @@ def libexec() -> Path:
 
 
 def policy_bundle() -> Path:
-    """The policy bundle: GATEKEEPER_POLICY_DIR, else the one shipped beside the package (source tree or wheel)."""
+    """The policy bundle: GATEKEEPER_POLICY_DIR, else the one of the package.
+
+    `_policies` is a folder in a wheel and a link to policies/ in a checkout; where links are not checked out, it is a file.
+    """
     override = os.environ.get("GATEKEEPER_POLICY_DIR")
     if override:
         return Path(override).absolute()
     here = Path(__file__).resolve().parent
     for candidate in (here / "_policies", here.parent / "policies"):
         if candidate.is_dir():
-            return candidate
+            return candidate.resolve()  # the loader passes through no link
     return here.parent / "policies"
