@@ -81,13 +81,16 @@ def _write(tree: GitTree, root: Path) -> None:
         else:
             mode = 0o755 if entry.mode == EXECUTABLE else 0o644
             handle = os.open(place(path), os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode)
-            with os.fdopen(handle, "wb") as file:
-                file.write(tree.read(path, limit=MAX_FILE))
+            try:
+                left = memoryview(tree.read(path, limit=MAX_FILE))
+                while left:
+                    left = left[os.write(handle, left) :]
                 os.fchmod(handle, mode)
                 if owner >= 0:
                     os.fchown(handle, owner, owner)
-                file.flush()
                 os.utime(handle, (MTIME, MTIME))
+            finally:
+                os.close(handle)
     for path in links:
         target = tree.read(path)
         if not target or b"\x00" in target or len(target) > 4000:

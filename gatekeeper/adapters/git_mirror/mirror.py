@@ -23,16 +23,18 @@ from gatekeeper.domain.ports import Mirror
 from gatekeeper.domain.tree import Tree
 from gatekeeper.errors import CouldNotCheck, InputError, NotMergeable, UsageError
 
+KEPT_TREES = 6
+"""Listings kept in memory."""
 _SHA = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _SHORT = re.compile(r"[0-9a-f]{7,63}")
 _REF = re.compile(r"(?!.*(\.\.|@\{|//|\.lock(/|$)|/\.))[A-Za-z0-9_][A-Za-z0-9._/+@#%,=-]{0,250}(?<![./])")
 
 # The serving side reads the source's own configuration; what could run something there is ignored by git itself
 # (uploadpack.packObjectsHook counts from protected configuration only) or overridden on its command
-# line. The text is fixed: nothing of the caller's gets into this shell word.
+# line. On one machine no search for new deltas pays. The text is fixed: nothing of the caller's gets into this shell word.
 _UPLOAD_PACK = (
     "GIT_ALLOW_PROTOCOL=none GIT_NO_LAZY_FETCH=1 git -c 'safe.directory=*' -c uploadpack.allowAnySHA1InWant=true "
-    "-c core.hooksPath=/dev/null -c core.fsmonitor=false upload-pack"
+    "-c core.hooksPath=/dev/null -c core.fsmonitor=false -c pack.threads=1 -c pack.window=0 upload-pack"
 )
 
 
@@ -41,6 +43,15 @@ class GitMirror:
 
     def __init__(self, paths: Paths) -> None:
         self._paths = paths
+        self._trees: dict[tuple[Path, str], GitTree] = {}
+
+    def _tree(self, git_dir: Path, oid: str) -> GitTree:
+        """The tree, listed once: the last few are remembered, since an id never means another content."""
+        found = self._trees.pop((git_dir, oid), None) or GitTree(git_dir, oid)
+        self._trees[git_dir, oid] = found
+        for old in list(self._trees)[:-KEPT_TREES]:
+            self._trees.pop(old, None)
+        return found
 
     # --- fetch ---
 
@@ -161,17 +172,15 @@ class GitMirror:
     def describe(self, mirror: Mirror) -> Change:
         """See `GitRepositories.describe`."""
         git_dir = mirror.path
-        found = run(git_dir, ["merge-base", mirror.base, mirror.head], ok=(0, 1))
-        if found.returncode or not found.stdout.strip():
-            raise NotMergeable("UNRELATED_HISTORIES", "Head and the target branch have no commit in common.")
-        merge_base = found.stdout.split()[0].decode("ascii")
         base_commit, head_commit = history.commit(git_dir, mirror.base), history.commit(git_dir, mirror.head)
-        base = GitTree(git_dir, base_commit.tree)
-        head = GitTree(git_dir, head_commit.tree)
+        on_top = head_commit.parents == (mirror.base,)  # the common case needs no walk
+        merge_base = mirror.base if on_top else self._merge_base(git_dir, mirror.base, mirror.head)
+        base = self._tree(git_dir, base_commit.tree)
+        head = self._tree(git_dir, head_commit.tree)
         for tree in (base, head):
             _ = tree.entries  # refuses a hostile tree before the merge walks it
         merge_tree = self._merge(git_dir, mirror.base, mirror.head)
-        merged = head if merge_tree == head.oid else GitTree(git_dir, merge_tree)
+        merged = self._tree(git_dir, merge_tree)
         if merge_tree == base_commit.tree:
             raise NotMergeable("NOTHING_TO_MERGE", "Merging head into the target would change no file.")
         paths = tuple(
@@ -179,7 +188,7 @@ class GitMirror:
             for p in sorted(set(base.entries) | set(merged.entries))
             if _mark(base, p) != _mark(merged, p)
         )
-        commits = history.commits(git_dir, mirror.base, mirror.head)
+        commits = (head_commit,) if on_top else history.commits(git_dir, mirror.base, mirror.head)
         return Change(
             repository=mirror.repository,
             target_ref=mirror.target_ref,
@@ -193,6 +202,12 @@ class GitMirror:
             commits=commits,
             history=history.blobs_introduced(git_dir, commits),
         )
+
+    def _merge_base(self, git_dir: Path, base: str, head: str) -> str:
+        found = run(git_dir, ["merge-base", base, head], ok=(0, 1))
+        if found.returncode or not found.stdout.strip():
+            raise NotMergeable("UNRELATED_HISTORIES", "Head and the target branch have no commit in common.")
+        return found.stdout.split()[0].decode("ascii")
 
     def _merge(self, git_dir: Path, base: str, head: str) -> str:
         """The tree of the merge, computed without a work tree; attributes and drivers of the commits have no say."""
@@ -208,7 +223,7 @@ class GitMirror:
 
     def tree(self, mirror: Mirror, tree: str) -> Tree:
         """See `GitRepositories.tree`."""
-        return GitTree(mirror.path, tree)
+        return self._tree(mirror.path, tree)
 
     def blobs(self, mirror: Mirror, oids: Sequence[str]) -> dict[str, bytes]:
         """See `GitRepositories.blobs`."""
@@ -216,7 +231,7 @@ class GitMirror:
 
     def compose(self, mirror: Mirror, tree: str, replace: Mapping[str, tuple[str, str] | None]) -> str:
         """See `GitRepositories.compose`. A path that is put back wins over whatever took its place as a directory or file."""
-        rows = {p: (e.mode, e.oid) for p, e in GitTree(mirror.path, tree).entries.items()}
+        rows = {p: (e.mode, e.oid) for p, e in self._tree(mirror.path, tree).entries.items()}
         for path in replace:
             rows.pop(path, None)
         for path, entry in replace.items():
@@ -238,7 +253,7 @@ class GitMirror:
 
     def export(self, mirror: Mirror, tree: str) -> Path:
         """See `GitRepositories.export`."""
-        return export(GitTree(mirror.path, tree), self._paths.trees)
+        return export(self._tree(mirror.path, tree), self._paths.trees)
 
 
 def _mark(tree: GitTree, path: str) -> tuple[str, str] | None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gatekeeper.adapters.git_mirror import GitMirror, GitNotesStore, export, notes, runner
+from gatekeeper.adapters.git_mirror import GitMirror, GitNotesStore, export, history, notes, runner
 from gatekeeper.adapters.git_mirror.reader import GitTree
 from gatekeeper.config import Paths
 from gatekeeper.domain.ports import Mirror
@@ -109,6 +109,23 @@ def test_what_a_kill_left_is_removed_after_a_day(repo, mirror: GitMirror, tmp_pa
     repo.commit({"later": "x"})
     mirror.fetch(str(repo.path), "main", "work")
     assert not (got.path / "index-old").exists()
+
+
+def test_one_commit_on_the_tip_is_described_as_the_walk_describes_it(repo, mirror: GitMirror) -> None:
+    head, base = repo.git("rev-parse", "work~1"), repo.git("rev-parse", "main")
+    got, change = described(mirror, repo, head)
+    assert (change.merge_base, [c.oid for c in change.commits]) == (base, [head])
+    assert history.commits(got.path, base, head) == change.commits
+    assert mirror._merge_base(got.path, base, head) == base
+
+
+def test_listings_are_remembered_and_bounded(repo, mirror: GitMirror) -> None:
+    got, change = described(mirror, repo)
+    assert mirror.tree(got, change.merge_tree) is mirror.tree(got, change.merge_tree)
+    for number in range(20):
+        mirror.tree(got, f"{number:040x}")
+    assert len(mirror._trees) == 6
+    assert mirror.tree(got, change.merge_tree).read("a.txt") == b"three\n"
 
 
 def test_many_sizes_and_few_sizes_are_the_same(repo, mirror: GitMirror, monkeypatch: pytest.MonkeyPatch) -> None:
