@@ -370,7 +370,7 @@ def play(stage: Stage) -> None:
 
 def gate(*args: str) -> subprocess.CompletedProcess[str]:
     """Another gatekeeper command; it must work."""
-    say(f"{DIM}   $ gatekeeper {' '.join(a if len(a) < 60 else Path(a).name for a in args)}{RESET}")
+    say(f"{DIM}   $ gatekeeper {' '.join(Path(a).name if a.startswith('/') else a for a in args)}{RESET}")
     done = subprocess.run([*GATE, *args], capture_output=True, text=True, timeout=120)
     if done.returncode:
         raise lib.DemoError(f"gatekeeper {args[0]} failed ({done.returncode}):\n{done.stdout}{done.stderr}")

@@ -52,24 +52,34 @@ def _finding(digest: str, hits: list[ScanHit], landed: set[tuple[str | None, str
     commit = f" of commit {first.commit[:12]}" if first.commit else ""
     if in_tree:
         hit = in_tree[0]
-        code, text, path, line = "SECRET_IN_FILE", f"{hit.message} in {hit.path!r}, line {hit.line}", hit.path, hit.line
+        code, text, path, line = (
+            "SECRET_IN_FILE",
+            f"{hit.path!r}, line {hit.line}, holds a secret: {_what(hit)}",
+            hit.path,
+            hit.line,
+        )
     elif named:
         hit, path, line = named[0], None, None
-        code, text = "SECRET_IN_FILE", f"{hit.message} in the name of a file{commit}"
+        code, text = "SECRET_IN_FILE", f"The name of a file{commit} holds a secret: {_what(hit)}"
     elif in_files:
         hit, line = in_files[0], None
         path = hit.path
         code = "SECRET_IN_HISTORY"
-        text = f"{hit.message} in {path!r}{commit}; a later commit removed it, but the branch still carries it"
+        text = f"{path!r}{commit} holds a secret, and the branch still carries it although a later commit removed it: {_what(hit)}"
     else:
         hit, path, line = first, None, None
-        code, text = "SECRET_IN_MESSAGE", f"{hit.message} in the message{commit}"
+        code, text = "SECRET_IN_MESSAGE", f"The message{commit} holds a secret: {_what(hit)}"
     # A value that only its context makes suspicious, in a test or a manual, may be made up: a person tells.
     weak = all(h.confidence == "low" or (h.confidence == "medium" and _generic(h.rule)) for h in hits)
     asks = weak and in_files and all(_EXAMPLES.search(h.path or "") for h in in_files)
     return finding(
         code, f"{text}.", path=path, line=line, evidence=hit.excerpt, key=digest, effect=Effect.ASKS if asks else None
     )
+
+
+def _what(hit: ScanHit) -> str:
+    """The rule's description without the closing stop that the sentence brings itself."""
+    return hit.message.strip().rstrip(".")
 
 
 def _generic(rule: str) -> bool:
