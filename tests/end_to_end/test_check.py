@@ -116,7 +116,9 @@ def test_a_conflict_is_not_mergeable(case):
     repo.branch("agent", base)
     head = repo.commit({"src/app.py": FIXED}, "Fix")
     tmp = Path(repo.path).parent
-    (tmp / "t.json").write_text(json.dumps({"id": "T", "title": "t", "allowed": ["**"], "verify": "true"}))
+    (tmp / "t.json").write_text(
+        json.dumps({"id": "T", "title": "t", "allowed": ["**"], "forbidden": [], "risk": "low", "verify": "true"})
+    )
     done = subprocess.run(
         [*GATE, "check", "--repo", str(repo.path), "--head", head, "--ticket", str(tmp / "t.json"), "--format", "json"],
         capture_output=True,
