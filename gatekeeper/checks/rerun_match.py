@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 import shlex
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from gatekeeper.domain.evidence import Evidence
 from gatekeeper.domain.finding import Finding, finding
 from gatekeeper.domain.submission import Claim
 from gatekeeper.domain.testrun import CaseResult, Outcome, RunRole, SuiteRun
 from gatekeeper.domain.ticket import Suite, SuiteKind
-from gatekeeper.formats.junit_xml import junit_key
+from gatekeeper.formats.junit_xml import junit_key, surplus
 
 MAX_NAMES = 8
 Key = tuple[str, str]
@@ -52,7 +52,13 @@ def check(evidence: Evidence) -> tuple[Finding, ...]:
         if not claim.report_faults and any(r.cases for r in runs):
             found.append(finding("CLAIM_REPORT_MISSING", "The claim holds no test report."))
         return tuple(found)
-    return (*found, *_cases(claim, runs))
+    if not any(r.cases for r in runs):
+        # Nothing to compare case by case: then a header that counts more than the cases show is all there is to see.
+        for report in claim.reports:
+            if surplus(report):
+                message = f"The claimed report's header counts {surplus(report)} more tests than it has cases."
+                found.append(finding("CLAIM_REPORT_CONTRADICTS_ITSELF", message))
+    return (*found, *_cases(evidence, claim, runs))
 
 
 def _commands(claim: Claim, suites: Iterable[Suite]) -> list[Finding]:
@@ -127,8 +133,26 @@ def _count(outcomes: Counter[Outcome] | None, kinds: frozenset[Outcome]) -> int:
     return sum(n for o, n in outcomes.items() if o in kinds) if outcomes else 0
 
 
-def _cases(claim: Claim, runs: list[SuiteRun]) -> list[Finding]:
+def _moved(evidence: Evidence) -> Callable[[Key], bool]:
+    """Whether a test may have come or gone with the target's own new commits, which the author had not seen.
+
+    The claim is about head, the gate runs the merge. Where the target moved, a test in a file that the change itself
+    did not touch is the target's.
+    """
+    if evidence.change.merge_base == evidence.change.base:
+        return lambda _: False
+    touched = {p.path for p in evidence.change.paths}
+
+    def theirs(key: Key) -> bool:
+        parts = key[0].split(".")
+        return not any("/".join(parts[:n]) + ".py" in touched for n in range(1, len(parts) + 1))
+
+    return theirs
+
+
+def _cases(evidence: Evidence, claim: Claim, runs: list[SuiteRun]) -> list[Finding]:
     """Outcomes as multisets by (class name, name), the side on which both notations meet without doubt."""
+    theirs = _moved(evidence)
     seen = _table(c for r in runs for c in r.cases)
     if not seen:
         return []
@@ -141,17 +165,20 @@ def _cases(claim: Claim, runs: list[SuiteRun]) -> list[Finding]:
             continue
         here = seen.get(key)
         if here is None:
-            absent.append(key)
+            if not theirs(key):
+                absent.append(key)
         elif _count(here, _BAD) > _count(outcomes, _BAD):
             failed.append(key)
         elif not _count(here, _PASSED) and _count(here, _SKIPPED) > _count(outcomes, _SKIPPED):
             skipped.append(key)
-    left_out = [k for k, o in seen.items() if k not in said and (_count(o, _PASSED) or _count(o, _BAD))]
+    left_out = [
+        k for k, o in seen.items() if k not in said and not theirs(k) and (_count(o, _PASSED) or _count(o, _BAD))
+    ]
     rows = (
-        ("CLAIM_PASSED_SEEN_FAILED", failed, "reported as passed and fail in the gate's run"),
-        ("CLAIM_PASSED_SEEN_SKIPPED", skipped, "reported as passed and were skipped in the gate's run"),
-        ("CLAIM_PASSED_NOT_SEEN", absent, "reported as passed and do not exist in the gate's run"),
-        ("CLAIM_INCOMPLETE", left_out, "run by the gate and left out of the claim"),
+        ("CLAIM_PASSED_SEEN_FAILED", failed, "claimed as passed and failing in the gate's run"),
+        ("CLAIM_PASSED_SEEN_SKIPPED", skipped, "claimed as passed and skipped in the gate's run"),
+        ("CLAIM_PASSED_NOT_SEEN", absent, "claimed as passed and not there in the gate's run"),
+        ("CLAIM_INCOMPLETE", left_out, "left out of the claim and run by the gate"),
     )
     return [_tell(code, keys, words) for code, keys, words in rows if keys]
 
@@ -159,5 +186,5 @@ def _cases(claim: Claim, runs: list[SuiteRun]) -> list[Finding]:
 def _tell(code: str, keys: list[Key], words: str) -> Finding:
     names = ["::".join(k).strip(":") for k in sorted(keys)]
     rest = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
-    message = f"{len(names)} test(s) are {words}: {', '.join(names[:MAX_NAMES])}{rest}."
+    message = f"{len(names)} {'test' if len(names) == 1 else 'tests'} {words}: {', '.join(names[:MAX_NAMES])}{rest}."
     return finding(code, message, evidence="\n".join(names[:100]))

@@ -104,6 +104,13 @@ def _result(body: list[ast.stmt]) -> set[object] | None:
     if len(body) != 1 or not isinstance(body[0], ast.Return | ast.Assign) or body[0].value is None:
         return None
     value = body[0].value
+    table = value.value if isinstance(value, ast.Subscript) else None
+    if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr == "get":
+        table = value.func.value
+    if isinstance(table, ast.Dict) and not any(
+        isinstance(n, ast.Name | ast.Attribute | ast.Call) for n in ast.walk(table)
+    ):
+        return python_code.constants(table)  # a table of constants looked up on the spot
     if any(
         isinstance(n, ast.Name | ast.Attribute | ast.Subscript)
         for n in ast.walk(value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -10,6 +11,7 @@ from evidence_builder import HEAD, build_claim, build_evidence, build_run
 from gatekeeper.checks.rerun_match import check
 from gatekeeper.domain.submission import ABSENT_CLAIM
 from gatekeeper.formats.claim import parse_claim
+from gatekeeper.formats.junit_xml import contradictions, parse_junit
 
 A, B, C = "tests/test_a.py::test_one", "tests/test_a.py::TestX::test_two[a.b-1]", "tests/test_a.py::test_three"
 GREEN = {A: "passed", B: "passed", C: "passed"}
@@ -93,14 +95,57 @@ def test_missing_parts_and_other_commit_are_found() -> None:
 
 
 def test_entity_and_contradiction_are_faults_of_the_claim() -> None:
-    import json
-
     def faults(xml: str) -> set[str]:
         return {code for code, _ in parse_claim(json.dumps({"junit_xml": xml}).encode()).report_faults}
 
     case = '<testcase classname="t" name="a"/>'
     assert faults(f'<testsuite tests="1">{case}</testsuite>') == set()
-    assert faults(f'<testsuite tests="2">{case}</testsuite>') == {"CLAIM_REPORT_CONTRADICTS_ITSELF"}
+    assert faults(f'<testsuite tests="0">{case}</testsuite>') == {"CLAIM_REPORT_CONTRADICTS_ITSELF"}
+    assert faults(f'<testsuite tests="1" failures="1">{case}</testsuite>') == {"CLAIM_REPORT_CONTRADICTS_ITSELF"}
     assert faults(f'<testsuite tests="1">{case}') == {"CLAIM_REPORT_MALFORMED"}
     entity = '<!DOCTYPE x [<!ENTITY e SYSTEM "file:///etc/passwd">]>'
     assert faults(f'{entity}<testsuite tests="1">{case}</testsuite>') == {"CLAIM_REPORT_MALFORMED"}
+
+
+def test_tests_that_came_with_the_moved_target_are_not_missing_from_the_claim() -> None:
+    evidence = build_evidence(
+        {"src/x.py": "a"}, {"src/x.py": "b"}, claim=build_claim({A: "passed"}), runs=[build_run(GREEN)]
+    )
+    assert "CLAIM_INCOMPLETE" in {f.code for f in check(evidence)}
+    moved = replace(evidence, change=replace(evidence.change, merge_base="e" * 40))
+    assert check(moved) == ()
+
+
+def test_a_moved_target_excuses_nothing_in_files_that_the_change_touched() -> None:
+    evidence = build_evidence(
+        {"tests/test_a.py": "a"}, {"tests/test_a.py": "b"}, claim=build_claim({A: "passed"}), runs=[build_run(GREEN)]
+    )
+    moved = replace(evidence, change=replace(evidence.change, merge_base="e" * 40))
+    assert {f.code for f in check(moved)} == {"CLAIM_INCOMPLETE"}
+
+
+def test_subtests_that_pytest_counts_in_the_header_are_no_contradiction() -> None:
+    report = (
+        b'<testsuites><testsuite name="pytest" errors="0" failures="0" skipped="0" tests="7">'
+        b'<testcase classname="tests.test_a" name="test_one"/></testsuite></testsuites>'
+    )
+    assert contradictions(parse_junit(report)) == ()
+    assert contradictions(parse_junit(report.replace(b'tests="7"', b'tests="0"')))
+    assert contradictions(parse_junit(report.replace(b'failures="0"', b'failures="2"')))
+
+
+def test_cases_taken_out_of_a_report_show_also_where_the_run_has_no_single_results() -> None:
+    claim = parse_claim(
+        json.dumps(
+            {
+                "head_sha": HEAD,
+                "commands": [{"cmd": "python -m pytest -q", "exit_code": 0}],
+                "junit_xml": '<testsuite tests="2"><testcase classname="tests.test_a" name="test_one"/></testsuite>',
+            }
+        ).encode()
+    )
+    opaque = build_run({})
+    assert "CLAIM_REPORT_CONTRADICTS_ITSELF" in {f.code for f in check(build_evidence(claim=claim, runs=[opaque]))}
+    assert "CLAIM_REPORT_CONTRADICTS_ITSELF" not in {
+        f.code for f in check(build_evidence(claim=claim, runs=[build_run({A: "passed"})]))
+    }

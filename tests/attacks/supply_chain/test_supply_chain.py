@@ -12,6 +12,13 @@ CI = "on: push\njobs:\n  t:\n    steps:\n      - uses: actions/checkout@" + "a" 
 REPO = {"requirements-dev.txt": LOCK, "pyproject.toml": TOML, ".github/workflows/ci.yml": CI, "package.json": '{"name": "x", "dependencies": {"react": "1.0.0"}}', "Dockerfile": "FROM python@sha256:" + "3" * 64 + "\n"}  # fmt: skip
 
 CHEATS = {
+    "exec of base64": ("CODE_CARRIED_AS_DATA", {"src/a.py": "import base64\nexec(base64.b64decode('cGFzcw=='))\n"}),
+    "eval of compiled hex": ("CODE_CARRIED_AS_DATA", {"src/a.py": "eval(compile(bytes.fromhex('31').decode(), 'a', 'eval'))\n"}),
+    "alias and variable": (
+        "CODE_CARRIED_AS_DATA",
+        {"src/a.py": "import zlib, base64 as b\nrun = exec\ntext = zlib.decompress(b.b85decode('x'))\nrun(text)\n"},
+    ),
+    "marshalled": ("CODE_CARRIED_AS_DATA", {"src/a.py": "import marshal, types\nf = types.FunctionType(marshal.loads(b'x'), {})\n"}),
     "added": ("DEPENDENCY_ADDED", {"pyproject.toml": TOML.replace('"requests>=2"', '"requests>=2", "fast-cells"')}),
     "added to the build": ("DEPENDENCY_ADDED", {"pyproject.toml": TOML.replace('"setuptools>=68"', '"setuptools>=68", "build-magic"')}),
     "added in a new file": ("DEPENDENCY_ADDED", {"requirements/extra.txt": "cellwidths\n"}),
@@ -43,6 +50,8 @@ def test_a_change_of_what_gets_executed_is_stopped(name):
 
 
 HONEST = {
+    "decoded data is no code": {"src/a.py": "import base64, json\nICON = base64.b64decode('aWNvbg==')\nDATA = json.loads(base64.b64decode('e30='))\n"},
+    "eval of a literal": {"src/a.py": "import ast\nx = ast.literal_eval('[1]')\ny = eval('1 + 1')\n"},
     "version moved with its hash": {"requirements-dev.txt": LOCK.replace("9.2.0", "9.3.0").replace(H2, "sha256:" + "4" * 64)},
     "dependency dropped": {"pyproject.toml": TOML.replace('"requests>=2"', "")},
     "comment": {"requirements-dev.txt": "# made by a tool\n" + LOCK},
