@@ -54,10 +54,23 @@ def download(name: str, folder: Path) -> Library:
     if done.returncode or not archives:
         raise DemoError(f"The source distribution of {name} could not be fetched:\n{done.stderr.strip()[-800:]}")
     with tarfile.open(archives[0]) as archive:
-        archive.extractall(folder, filter="data")
+        _unpack(archive, folder)
     root = next(p for p in sorted(folder.iterdir()) if p.is_dir())
     version = archives[0].name.removesuffix(".tar.gz").rpartition("-")[2]
     return Library(name.partition("==")[0], version, root, _package(root, name), _tests(root, name))
+
+
+def _unpack(archive: tarfile.TarFile, folder: Path) -> None:
+    """Plain files and directories only, all inside `folder`. (Debian 12's Python has no extraction filters yet.)"""
+    for member in archive:
+        target = (folder / member.name).resolve()
+        if not target.is_relative_to(folder.resolve()):
+            raise DemoError(f"The source distribution holds the path {member.name!r}, which leaves its folder.")
+        if member.isdir():
+            target.mkdir(parents=True, exist_ok=True)
+        elif member.isreg() and (content := archive.extractfile(member)) is not None:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(content.read())
 
 
 def _package(root: Path, name: str) -> Path:
