@@ -1,4 +1,4 @@
-"""The five-minute tour: a real library, six things agents do to it, the gate's verdicts, and a branch that demands them.
+"""The five-minute tour: a real library, five changes that agents make, the gate's verdicts, and a branch that demands them.
 
 Everything is real: the library comes from the package registry, the tests run in the sandbox, the statements are
 signed and verified, git's own pre-receive hook decides. Only the agents are played, by small syntax-tree edits.
