@@ -8,6 +8,7 @@ from typing import Any
 from gatekeeper.checks.config_weakening.limits import permitted
 from gatekeeper.domain.evidence import Evidence
 from gatekeeper.domain.finding import Finding, finding
+from gatekeeper.domain.ticket import PermitKind
 from gatekeeper.domain.tree import text
 from gatekeeper.domain.verdict import Effect
 from gatekeeper.formats import workflow_yaml
@@ -46,7 +47,7 @@ def weakened_ci(evidence: Evidence) -> tuple[Finding, ...]:
         if not is_ci(path):
             continue
         before, after = text(evidence.base, path), text(evidence.merged, path)
-        allowed = permitted(evidence, path)
+        allowed = permitted(evidence, path, PermitKind.CHANGE_CI)
         old, new = workflow_yaml.load(before), workflow_yaml.load(after)
         if before is not None and after is None:
             rows: list[Row] = []

@@ -61,9 +61,9 @@ def weakened_limits(evidence: Evidence) -> tuple[Finding, ...]:
     return tuple(out)
 
 
-def permitted(evidence: Evidence, path: str) -> bool:
-    """True where a permit for instruments or CI names this file."""
-    kinds = (PermitKind.CHANGE_INSTRUMENTS, PermitKind.CHANGE_CI)
+def permitted(evidence: Evidence, path: str, *more: PermitKind) -> bool:
+    """True where a permit for instruments, or of one of the kinds `more`, names this file."""
+    kinds = (PermitKind.CHANGE_INSTRUMENTS, *more)
     return any(matches(g, path) for k in kinds for p in evidence.ticket.permits_of(k) for g in p.paths)
 
 

@@ -13,6 +13,9 @@ from gatekeeper.domain.ticket import PermitKind
 from gatekeeper.formats import python_code
 from gatekeeper.formats.python_code import Definition, Function
 
+_ARROW = re.compile(r"\s*(?:->|=>|\u2192|\s+to\s+)\s*")
+"""Between the old and the new name of a rename permit; only the old one is let go."""
+
 
 def removed(evidence: Evidence, modules: Modules) -> tuple[Finding, ...]:
     """Public functions, methods and classes that vanished or became stubs although no permit names them."""
@@ -46,7 +49,7 @@ def _permitted(evidence: Evidence, path: str, name: str) -> bool:
     full = f".{module}.{name}"
     for kind in (PermitKind.REMOVE_FEATURE, PermitKind.RENAME_API):
         for permit in evidence.ticket.permits_of(kind):
-            for given in permit.names:
+            for given in (n for whole in permit.names for n in _ARROW.split(whole)[:1]):
                 wanted = "." + given.strip().removesuffix("()").replace(":", ".").replace("/", ".").strip(".")
                 if full.endswith(wanted) or f"{full}.".find(f"{wanted}.") >= 0:
                     return True

@@ -44,7 +44,8 @@ def bent(situation: Situation) -> list[Finding]:
         if situation.permits(_FREES, test_id=test_id, path=path, words=_words(situation, path, name, detail)):
             continue
         blamed = _blamed(situation, path, _same(situation, path, name))
-        rest = [b for b in blamed if not situation.permits(_FREES, path=b)]
+        # The test's own module is no way around a permit that names other tests of it.
+        rest = [b for b in blamed if not situation.permits(_FREES, test_id=test_id if b == path else "", path=b)]
         if not rest or (len(rest) < len(blamed) and not any(posixpath.basename(b) == "conftest.py" for b in rest)):
             continue
         groups.setdefault((rest[0], _code(situation, test_id, "\n".join(c.detail for c in bad))), []).append(test_id)

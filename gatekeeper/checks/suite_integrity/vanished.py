@@ -185,7 +185,7 @@ def _removed(situation: Situation, path: str, name: str, gone: list[str], test: 
         ):
             case = situation.restored.first(gone[0]) if situation.restored else None
             words = f"{case.detail if case else ''} {' '.join(test.material.names)}"
-            if situation.permits((PermitKind.RENAME_API,), test_id=gone[0], path=path, words=words):
+            if all(situation.permits((PermitKind.RENAME_API,), test_id=i, path=path, words=words) for i in gone):
                 return None
             message += (
                 "; it can not run any more because the interface it uses changed, and another test took its place."

@@ -68,7 +68,8 @@ def _file(
         ), set()  # fmt: skip
     options = [o for o in after.options if o[0] not in {b[0] for b in before.options}]
     options = [o for o in options if o[0].split()[0] not in ("--no-index", "--prefer-binary")]
-    if options and not _permits_path(ticket, path, PermitKind.ADD_DEPENDENCY):
+    options = [o for o in options if not _permitted_option(ticket, path, o[0])]
+    if options:
         yield finding(
             "DEPENDENCY_INDEX_ADDED", f"{path} makes installers fetch from another place: {options[0][0]}",
             path=path, line=options[0][1], evidence="\n".join(o[0] for o in options[:_SHOWN]),
@@ -157,6 +158,16 @@ def _permitted_source(ticket: Ticket, one: Dependency) -> bool:
     return any(
         one.source == n or one.source in n for p in ticket.permits_of(PermitKind.ADD_DEPENDENCY) for n in p.names
     )
+
+
+def _permitted_option(ticket: Ticket, path: str, option: str) -> bool:
+    """An option must be written in a permit, or the permit names the file and nothing in it; a package's is none for it."""
+    for permit in ticket.permits_of(PermitKind.ADD_DEPENDENCY):
+        if any(n and (n == option or n in option.split() or f"={n}" in option) and "://" in n for n in permit.names):
+            return True
+        if not permit.names and any(matches(g, path) for g in permit.paths):
+            return True
+    return False
 
 
 def _permits_path(ticket: Ticket, path: str, *kinds: PermitKind) -> bool:

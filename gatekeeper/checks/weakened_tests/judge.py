@@ -81,7 +81,7 @@ def _pair(
     evidence: Evidence, path: str, name: str, old: Body, new: Body, module: ModuleAssertions, everywhere: Counter[str]
 ) -> Iterator[Finding]:
     found = losses(old, new, module)
-    gone = lost_rows(old, new, everywhere)
+    gone = _unpermitted_rows(evidence, path, name, old, lost_rows(old, new, everywhere))
     if gone:
         now = next((r for r in new.rows if r not in old.rows), "no such row that runs")
         found.append(Loss("PARAMETERS_SHRUNK", new.line, f"row {gone[0]}", f"row {now}" if new.rows else now))
@@ -119,11 +119,19 @@ def _permitted(evidence: Evidence, path: str, name: str) -> bool:
     test_id = f"{path}::{name.replace('.', '::')}"
     for kind in _PERMITS:
         for permit in evidence.ticket.permits_of(kind):
-            if any(test_id_matches(g, test_id) or test_id_matches(g.split("[", 1)[0], test_id) for g in permit.tests):
+            if any(test_id_matches(g, test_id) for g in permit.tests):
                 return True
             if not permit.tests and matches_any(permit.paths, path):
                 return True
     return False
+
+
+def _unpermitted_rows(evidence: Evidence, path: str, name: str, old: Body, gone: list[str]) -> list[str]:
+    """The rows of which no permit names the id. A permit for `test_a[1-2]` is one for that row, not for the test."""
+    ids = dict(zip(old.rows, old.row_ids, strict=True))
+    test_id = f"{path}::{name.replace('.', '::')}"
+    globs = [g for kind in _PERMITS for p in evidence.ticket.permits_of(kind) for g in p.tests if "[" in g]
+    return [r for r in gone if not any(test_id_matches(g, f"{test_id}[{ids.get(r, '')}]") for g in globs)]
 
 
 def _moved(

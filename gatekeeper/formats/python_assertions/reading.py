@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from gatekeeper.formats.python_assertions.doubles import Double, doubles, mocks
 from gatekeeper.formats.python_assertions.expression import (
+    MAX_TEXT,
     Assertion,
     State,
     canonical,
@@ -38,6 +39,8 @@ class Body:
     """The body as a canonical text."""
     rows: tuple[str, ...] = ()
     """Live parameter rows, canonical."""
+    row_ids: tuple[str, ...] = ()
+    """What pytest puts in brackets for each row, where the row stands alone; as many as `rows`."""
     names: frozenset[str] = frozenset()
     """Names it reads that it does not bind itself."""
     calls: frozenset[str] = frozenset()
@@ -181,6 +184,7 @@ def _body(node: Function, name: str, module: Mapping[str, ast.expr]) -> Body:
     stored = {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
     local = _values(node.body)
     known = {**{k: v for k, v in module.items() if k not in arguments | stored}, **local}
+    rows = _rows(node, module)
     statements = [s for s in node.body if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))]
     assertions = tuple(_walk(node.body, known, State.LIVE))
     read_names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
@@ -189,7 +193,8 @@ def _body(node: Function, name: str, module: Mapping[str, ast.expr]) -> Body:
         node.lineno,
         assertions,
         "\n".join(ast.unparse(s) for s in statements),
-        _rows(node, module),
+        tuple(r for r, _ in rows),
+        tuple(i for _, i in rows),
         frozenset(read_names - arguments - stored),
         frozenset(last_name(n) for n in ast.walk(node) if isinstance(n, ast.Call)),
         frozenset(mocks(node)),
@@ -199,21 +204,51 @@ def _body(node: Function, name: str, module: Mapping[str, ast.expr]) -> Body:
     )
 
 
-def _rows(node: Function, module: Mapping[str, ast.expr]) -> tuple[str, ...]:
-    rows: list[str] = []
+def _rows(node: Function, module: Mapping[str, ast.expr]) -> list[tuple[str, str]]:
+    """(canonical row, its id) of all rows that run."""
+    rows: list[tuple[str, str]] = []
     for mark in node.decorator_list:
         if not isinstance(mark, ast.Call) or last_name(mark) != "parametrize" or len(mark.args) < 2:
             continue
         values = _inlined(mark.args[1], module)
-        for row in values.elts if isinstance(values, (ast.List, ast.Tuple, ast.Set)) else []:
+        names = _argument_names(mark.args[0])
+        given = next((k.value for k in mark.keywords if k.arg == "ids"), None)
+        ids = given.elts if isinstance(given, (ast.List, ast.Tuple)) else []
+        for at, row in enumerate(values.elts if isinstance(values, (ast.List, ast.Tuple, ast.Set)) else []):
+            label = _label(ids[at]) if at < len(ids) else ""
             if isinstance(row, ast.Call) and last_name(row) == "param":
                 marks = " ".join(ast.unparse(k.value) for k in row.keywords if k.arg == "marks")
                 if "skip" in marks or "xfail" in marks:
                     continue
-                rows.append(canonical(row.args[0] if len(row.args) == 1 else ast.Tuple(row.args, ast.Load())))
+                named = next((_label(k.value) for k in row.keywords if k.arg == "id"), "")
+                text = canonical(row.args[0] if len(row.args) == 1 else ast.Tuple(row.args, ast.Load()))
+                rows.append((text, named or label or _row_id(row.args, names, at)))
             else:
-                rows.append(canonical(row))
-    return tuple(rows)
+                parts = row.elts if isinstance(row, (ast.Tuple, ast.List)) and len(names) > 1 else [row]
+                rows.append((canonical(row), label or _row_id(parts, names, at)))
+    return rows
+
+
+def _argument_names(node: ast.expr) -> list[str]:
+    if isinstance(node, (ast.List, ast.Tuple)):
+        return [_label(e) for e in node.elts]
+    return [n.strip() for n in _label(node).split(",")]
+
+
+def _label(node: ast.expr) -> str:
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+
+
+def _row_id(parts: list[ast.expr], names: list[str], at: int) -> str:
+    """The id that pytest makes of a row without one: plain values as they print, anything else by name and position."""
+    shown = []
+    for place, part in enumerate(parts):
+        inner = part.operand if isinstance(part, ast.UnaryOp) and isinstance(part.op, ast.USub) else part
+        if isinstance(inner, ast.Constant) and isinstance(inner.value, str | int | float | bool | complex | None):
+            shown.append(f"{'-' if inner is not part else ''}{inner.value}")
+        else:
+            shown.append(f"{names[place] if place < len(names) else ''}{at}")
+    return "-".join(shown)[:MAX_TEXT]
 
 
 def _handler_names(handler: ast.ExceptHandler) -> set[str]:

@@ -102,3 +102,10 @@ def test_a_permit_of_another_file_permits_nothing():
 def test_going_past_hooks_asks_a_person(given):
     (found,) = check(tree_evidence(REPO, {"README.md": "y\n"}, **given))
     assert (found.code, found.effect.value) == ("HOOKS_BYPASSED", "asks")
+
+
+@pytest.mark.parametrize(("kind", "codes"), [("change_instruments", []), ("change_ci", ["LIMIT_LOWERED"])])
+def test_a_permit_for_ci_is_none_for_the_limits_of_a_tool(kind, codes):
+    lower = {"pyproject.toml": TOML.replace("90", "80")}
+    found = check(tree_evidence(REPO, lower, permits=[permit(kind, paths=["pyproject.toml"])]))
+    assert [f.code for f in found] == codes

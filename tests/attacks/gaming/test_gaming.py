@@ -96,3 +96,10 @@ def test_the_same_code_in_tests_is_not_this_checks_business():
         + "\nimport time\n\n\ndef test_fake(monkeypatch):\n    monkeypatch.setattr(time, 'sleep', print)\n"
     }
     assert check(tree_evidence(REPO, fake)) == ()
+
+
+def test_a_rename_permit_lets_the_old_name_go_and_not_the_new_one():
+    without = BASE[: BASE.index("\n\ndef label")]
+    for name, codes in (("label -> caption", []), ("caption -> label", ["FEATURE_REMOVED"])):
+        found = check(tree_evidence(REPO, {"shop/core.py": without}, permits=[permit("rename_api", names=[name])]))
+        assert [f.code for f in found] == codes

@@ -75,3 +75,18 @@ def test_a_permit_covers_exactly_the_named_dependency():
     (found,) = check(tree_evidence(REPO, near, permits=[permit("add_dependency", names=["typing-extensions"])]))
     assert found.code == "DEPENDENCY_ADDED"
     assert "looks like typing-extensions" in found.message
+
+
+@pytest.mark.parametrize(
+    ("given", "codes"),
+    [
+        ({"names": ["six"], "paths": ["requirements-dev.txt"]}, ["DEPENDENCY_INDEX_ADDED"]),
+        ({"names": ["https://e.example/simple"]}, []),
+        ({"paths": ["requirements-dev.txt"]}, []),
+        ({"paths": ["other.txt"]}, ["DEPENDENCY_INDEX_ADDED"]),
+    ],
+)
+def test_a_permit_for_a_package_is_none_for_another_index(given, codes):
+    after = {"requirements-dev.txt": "--extra-index-url https://e.example/simple\n" + LOCK}
+    found = check(tree_evidence(REPO, after, permits=[permit("add_dependency", **given)]))
+    assert [f.code for f in found] == codes

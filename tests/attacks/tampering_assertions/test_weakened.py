@@ -136,3 +136,37 @@ def test_sources_that_cannot_be_read_raise_nothing() -> None:
         "def test_a():\n    assert " + "+".join(["a"] * 5000),
     ):
         assert isinstance(codes(EQ, text), list)
+
+
+@pytest.mark.parametrize(
+    ("glob", "new", "found"),
+    [
+        # the row that is named may go, and no other one
+        ("test_r[30-4]", ROWS.replace(", (30, 4)", ""), []),
+        ("test_r[30-*]", ROWS.replace("(30, 4)", "(31, 5)"), []),
+        ("test_r[1-2]", ROWS.replace(", (30, 4)", ""), ["PARAMETERS_SHRUNK"]),
+        # a permit for a row is none for the body, nor for a test of like name
+        ("test_r[1-2]", ROWS.replace("== a * b", "> 0"), ["ASSERTION_WEAKENED"]),
+        ("test_r", ROWS.replace("== a * b", "> 0"), []),
+        ("test_r_more", ROWS.replace("== a * b", "> 0"), ["ASSERTION_WEAKENED"]),
+        ("TestR::test_r", ROWS.replace("== a * b", "> 0"), ["ASSERTION_WEAKENED"]),
+    ],
+)
+def test_a_permit_for_parameters_covers_these_alone(glob: str, new: str, found: list[str]) -> None:
+    ticket = build_ticket(permits=[Permit(PermitKind.CHANGE_EXPECTATIONS, tests=(f"tests/test_shop.py::{glob}",))])
+    assert codes(ROWS, new, ticket=ticket) == found
+
+
+@pytest.mark.parametrize(
+    ("row", "label"),
+    [("pytest.param(30, 4, id='big')", "big"), ("(30, load)", "30-b1"), ("('x', -4)", "x--4")],
+)
+def test_ids_of_rows_are_those_of_the_runner(row: str, label: str) -> None:
+    old = ROWS.replace("(30, 4)", row)
+    new = ROWS.replace(", (30, 4)", "")
+    for glob, found in (
+        (f"tests/test_shop.py::test_r[{label}]", []),
+        ("tests/test_shop.py::test_r[1-2]", ["PARAMETERS_SHRUNK"]),
+    ):
+        ticket = build_ticket(permits=[Permit(PermitKind.REMOVE_TESTS, tests=(glob,))])
+        assert codes(old, new, ticket=ticket) == found

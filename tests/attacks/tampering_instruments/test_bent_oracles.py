@@ -150,3 +150,12 @@ def test_strict_expected_failure_that_passes_is_no_bent_oracle(judge):
     base = BASE.replace("def ", "@pytest.mark.xfail(strict=True)\ndef ")
     runs = {**PASSED, "was": {ID: "xfailed"}}
     assert not judge({T: base}, {T: BASE}, **runs, detail="[XPASS(strict)] repaired")
+
+
+@pytest.mark.parametrize(("named", "stopped"), [("test_two", False), ("test_other", True)])
+def test_a_permit_with_tests_and_their_file_covers_these_tests_alone(judge, named, stopped):
+    permit = Permit(PermitKind.CHANGE_EXPECTATIONS, paths=(T,), tests=(f"{T}::{named}",))
+    found = judge(
+        {T: BASE}, {T: FLIPPED}, was={ID: "failed"}, now={ID: "passed"}, restored={ID: "failed"}, permits=[permit]
+    )
+    assert ("EXPECTATION_BENT" in found) is stopped
