@@ -26,6 +26,7 @@ _FALSE = re.compile(
     r"^\s*(?:\$\{\{\s*)?(?:false|0|''|\"\"|!\s*true|github\.event_name\s*==\s*'workflow_dispatch'|never|manual)(?:\s*\}\})?\s*$",
     re.IGNORECASE,
 )
+_OF_THEIR_OWN = ("CI_PERMISSIONS_WIDENED", "CI_TRIGGER_PRIVILEGED", "CI_TRIGGER_NARROWED")
 _RANK = {"none": 0, "read": 1, "write": 2, "read-all": 1, "write-all": 3}
 
 
@@ -40,7 +41,7 @@ def is_ci(path: str) -> bool:
 
 
 def weakened_ci(evidence: Evidence) -> tuple[Finding, ...]:
-    """One finding a file: the worst that was found, the rest in its evidence."""
+    """One finding a file for its rights, its triggers and what it checks: the worst that was found, with all evidence."""
     out = []
     for changed in evidence.change.paths:
         path = changed.path
@@ -64,23 +65,22 @@ def weakened_ci(evidence: Evidence) -> tuple[Finding, ...]:
             continue
         if allowed:
             rows = [(c, m, Effect.ASKS) for c, m, e in rows if e is None and c != "CI_CHANGED"]
-        rows.sort(key=lambda r: r[2] is not None)
-        if rows:
-            code, message, effect = rows[0]
-            out.append(
-                finding(
-                    code,
-                    f"{path}: {message}",
-                    path=path,
-                    evidence="\n".join(m for _, m, _ in rows[:20]),
-                    key=message,
-                    effect=effect,
-                )
-            )
+        for group in _by_fault(rows):
+            code, message, effect = group[0]
+            seen = "\n".join(m for _, m, _ in group[:20])
+            out.append(finding(code, f"{path}: {message}", path=path, evidence=seen, key=message, effect=effect))
     return tuple(out)
 
 
 Row = tuple[str, str, Effect | None]
+
+
+def _by_fault(rows: list[Row]) -> list[list[Row]]:
+    """Rows that are one fault together, the worst first: what CI may do and when it runs are faults of their own."""
+    groups: dict[str, list[Row]] = {}
+    for row in sorted(rows, key=lambda r: r[2] is not None):
+        groups.setdefault(row[0] if row[0] in _OF_THEIR_OWN else "checks", []).append(row)
+    return list(groups.values())
 
 
 def _compare(old: dict[str, Any] | None, new: Any) -> list[Row]:

@@ -109,3 +109,23 @@ def test_a_permit_for_ci_is_none_for_the_limits_of_a_tool(kind, codes):
     lower = {"pyproject.toml": TOML.replace("90", "80")}
     found = check(tree_evidence(REPO, lower, permits=[permit(kind, paths=["pyproject.toml"])]))
     assert [f.code for f in found] == codes
+
+
+def test_wider_rights_are_told_beside_a_privileged_trigger():
+    worse = CI.replace("  pull_request:\n", "  pull_request_target:\n").replace("contents: read", "contents: write")
+    found = check(tree_evidence(REPO, {W: worse}))
+    assert {f.code for f in found} == {"CI_TRIGGER_PRIVILEGED", "CI_TRIGGER_NARROWED", "CI_PERMISSIONS_WIDENED"}
+    assert len({f.fingerprint for f in found}) == 3
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        CI.replace("  pull_request:\n", "  pull_request:\n  merge_group:\n"),
+        CI.replace("contents: read", "contents: read\n  checks: read"),
+        CI.replace("permissions:\n  contents: read\n", "permissions: {}\n"),
+        CI.replace("    branches: [main]", "    branches: [main, next]"),
+    ],
+)
+def test_more_triggers_and_fewer_rights_are_no_fault(after):
+    assert check(tree_evidence(REPO, {W: after})) == ()
