@@ -52,6 +52,11 @@ class Paths:
         return self.state / "runs"
 
     @property
+    def reports(self) -> Path:
+        """What `check` found, for reviewers; 0700."""
+        return self.state / "reports"
+
+    @property
     def keys(self) -> Path:
         """Signing keys, 0700."""
         return self.config / "keys"

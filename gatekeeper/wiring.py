@@ -22,9 +22,10 @@ from gatekeeper.errors import GatekeeperError, UsageError
 if TYPE_CHECKING:
     from gatekeeper.adapters.bubblewrap_sandbox import BubblewrapSandbox
     from gatekeeper.adapters.environment_builder import UvEnvironmentBuilder
+    from gatekeeper.adapters.file_reports import FileReports
     from gatekeeper.adapters.git_mirror import GitMirror, GitNotesStore
     from gatekeeper.adapters.git_mirror.enforcer import EnforcerRepository
-    from gatekeeper.adapters.kingfisher_scanner import KingfisherScanner
+    from gatekeeper.adapters.kingfisher_scanner.scanner import KingfisherScanner
     from gatekeeper.adapters.local_key_signer import LocalKeySigner
     from gatekeeper.adapters.rego_policy import RegoPolicy
     from gatekeeper.adapters.semgrep_scanner import SemgrepScanner
@@ -64,6 +65,7 @@ def check_tools(where: Paths, *, trust: bytes | None, publish: bool, timeout_s: 
         stack.callback(policy.close)
         policy.warm()
         secrets = secret_scanner(where)
+        stack.callback(secrets.close)
         secrets.start()
         yield Tools(
             git=git_repositories(where),
@@ -156,6 +158,29 @@ def write_attestation(outcome: Outcome, path: Path) -> Outcome:
             attestation=None,
         )
     return replace(outcome, attestation={**outcome.attestation, "file": str(path)})
+
+
+def report_store(where: Paths) -> FileReports:
+    """Reports of `check` on this machine."""
+    from gatekeeper.adapters.file_reports import FileReports
+
+    return FileReports(where.reports)
+
+
+def keep_report(outcome: Outcome, target_ref: str) -> str | None:
+    """Keep the report for reviewers. Never raises, and never changes the verdict; returns words where it failed."""
+    from gatekeeper.formats.report_json import document, dumps
+    from gatekeeper.formats.stored_report import STORED
+
+    if outcome.head is None or outcome.ticket is None:
+        return None
+    full = target_ref if target_ref.startswith("refs/heads/") else f"refs/heads/{target_ref}"
+    try:
+        row = {"schema": STORED, "target_ref": full, "written_at": time.time(), "report": document(outcome)}
+        report_store(paths()).put(outcome.head, outcome.run_id, dumps(row))
+    except Exception as error:
+        return f"the report could not be kept for reviewers ({type(error).__name__}: {error})"
+    return None
 
 
 def approval_verifier(trust: bytes | None) -> Callable[..., tuple[tuple[Approval, ...], tuple[Finding, ...]]]:
@@ -259,14 +284,18 @@ def environment_builder(where: Paths) -> UvEnvironmentBuilder:
 
 def secret_scanner(where: Paths) -> KingfisherScanner:
     """The secret scanner. Call `start()` early: its rules load beside other work."""
-    from gatekeeper.adapters.kingfisher_scanner import KingfisherScanner
+    from gatekeeper.adapters.kingfisher_scanner.scanner import KingfisherScanner
 
     return KingfisherScanner(where.cache, where.state)
 
 
 def warm_secret_rules(where: Paths) -> None:
     """Compile the secret rules into the cache (seconds, once a version)."""
-    secret_scanner(where).load()
+    scanner = secret_scanner(where)
+    try:
+        scanner.load()
+    finally:
+        scanner.close()
 
 
 def code_scanner() -> SemgrepScanner:

@@ -114,6 +114,8 @@ def _check(
     )
     if attestation is not None:
         outcome = wiring.write_attestation(outcome, attestation)
+    if trouble := wiring.keep_report(outcome, submission.target_ref):
+        print(f"gatekeeper check: {trouble}", file=sys.stderr)
     listener("DONE", {})
     if as_json:
         from gatekeeper.formats.report_json import document, dumps

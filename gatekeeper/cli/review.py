@@ -10,42 +10,37 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gatekeeper.cli.check import read_input
-from gatekeeper.errors import GatekeeperError, UsageError
+from gatekeeper.errors import GatekeeperError, InputError, UsageError
 
 if TYPE_CHECKING:
     from gatekeeper.domain.change import Change
     from gatekeeper.domain.ticket import Ticket
 
-MAX_SHOWN = 200
 
+def _found(given: Path | None, change: Change, plan: Ticket, ticket: Path, repo: str, now: float) -> str:
+    """What the gate found, in words. Raises `UsageError` for a given report that cannot be read or is of another change."""
+    from gatekeeper import wiring
+    from gatekeeper.cli.review_text import findings, no_report
+    from gatekeeper.config import paths
+    from gatekeeper.formats.stored_report import MAX_REPORT, parse_report
 
-def plain(text: str, limit: int = 200) -> str:
-    """One line of hostile text made harmless for a terminal: no control, format or bidirectional characters."""
-    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text[:limit])
-
-
-def summary(change: Change, ticket: Ticket) -> str:
-    """What the reviewer signs, in words: ticket, commits, paths."""
-    lines = [
-        f"ticket    {plain(ticket.id)}: {plain(ticket.title)}",
-        f"goal      {plain(ticket.goal, 600)}",
-        f"digest    {ticket.digest}",
-        f"target    {plain(change.target_ref)} at {change.base}",
-        f"head      {change.head}",
-        f"diff      {change.diff_digest()}, {len(change.paths)} paths",
-        "",
-    ]
-    lines += [f"  {p.status} {plain(p.path)}" for p in change.paths[:MAX_SHOWN]]
-    if len(change.paths) > MAX_SHOWN:
-        lines.append(f"  ... and {len(change.paths) - MAX_SHOWN} more paths")
-    lines.append("")
-    for commit in change.commits[:MAX_SHOWN]:
-        title = plain(commit.message.partition("\n")[0])
-        lines.append(f"  {commit.oid[:12]} {plain(commit.author.email)}: {title}")
-    if len(change.commits) > MAX_SHOWN:
-        lines.append(f"  ... and {len(change.commits) - MAX_SHOWN} more commits")
-    lines.append(f"\nRead the whole diff with: git diff {change.merge_base} {change.head}")
-    return "\n".join(lines)
+    if given is None:
+        stored = wiring.report_store(paths()).newest(change.head, change.target_ref, plan.digest)
+        if stored is None:
+            return no_report(change, str(ticket), repo)
+        return findings(stored, change, now=now, given=False)
+    try:
+        report = parse_report(read_input(given, "report", MAX_REPORT))
+    except InputError as error:
+        raise UsageError(error.code, error.message) from error
+    for word, theirs, ours in (
+        ("head", report.head, change.head),
+        ("ticket digest", report.ticket_digest, plan.digest),
+        ("target", report.target_ref or change.target_ref, change.target_ref),
+    ):
+        if theirs != ours:
+            raise UsageError("REPORT_OTHER_CHANGE", f"The report's {word} is {str(theirs)[:80]!r}, expected {ours}.")
+    return findings(report, change, now=now, given=True)
 
 
 def register(app: typer.Typer) -> None:
@@ -61,6 +56,10 @@ def register(app: typer.Typer) -> None:
         approve: Annotated[bool, typer.Option("--approve", help="Approve without asking.")] = False,
         request_changes: Annotated[bool, typer.Option("--request-changes", help="Ask for changes.")] = False,
         reason: Annotated[str, typer.Option(help="A word to the author; it is signed too.")] = "",
+        report: Annotated[
+            Path | None,
+            typer.Option(help="What `check --format json` printed, to look at here; by default the newest stored one."),
+        ] = None,
         days: Annotated[float, typer.Option(min=0.01, max=365, help="How long the answer holds.")] = 7.0,
         out: Annotated[
             Path | None, typer.Option(help="Write the answer here; by default it goes to the repository's notes.")
@@ -69,6 +68,7 @@ def register(app: typer.Typer) -> None:
         """Show what a change does and sign an approval, or a request for changes, of exactly this diff."""
         from gatekeeper import wiring
         from gatekeeper.cli.key import reviewer_name
+        from gatekeeper.cli.review_text import summary
         from gatekeeper.config import paths
         from gatekeeper.domain.statement import approval_statement, people_of
         from gatekeeper.formats.ticket import parse_ticket
@@ -80,8 +80,10 @@ def register(app: typer.Typer) -> None:
         source = os.path.abspath(repo) if os.path.exists(repo) else repo
         git = wiring.git_repositories(paths())
         change = git.describe(git.fetch(source, target, head))
+        now = wiring.SystemClock().now()
         print(summary(change, plan), file=sys.stderr)
-        if reviewer.casefold() in people_of(change):
+        print(f"\n{_found(report, change, plan, ticket, repo, now)}\n", file=sys.stderr)
+        if reviewer.strip().casefold() in people_of(change):
             raise UsageError("APPROVAL_SELF", f"{reviewer} took part in this change and cannot review it.")
         if not (approve or request_changes):
             if not sys.stdin.isatty():
@@ -91,7 +93,7 @@ def register(app: typer.Typer) -> None:
             if not (approve or request_changes):
                 print("nothing was signed", file=sys.stderr)
                 return 2
-        now = wiring.SystemClock().now()
+        now = wiring.SystemClock().now()  # once more: a person took time to read
         signed = wiring.reviewer_signer(key).sign(
             approval_statement(
                 reviewer=reviewer,
