@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 from pathlib import Path
 
 import pytest
 
-from gatekeeper.adapters.kingfisher_scanner import KingfisherScanner
+from gatekeeper.adapters.kingfisher_scanner.scanner import KingfisherScanner
 from gatekeeper.adapters.semgrep_scanner import SemgrepScanner
 from gatekeeper.adapters.semgrep_scanner.scanner import RULES
 from gatekeeper.config import Paths, libexec
@@ -124,20 +125,61 @@ def test_nosem_comment_does_not_help(code):
     assert code.scan(targets({"a.py": "requests.get(u, verify=False)  # nosemgrep\n"})).hits
 
 
-def test_nothing_to_scan_is_verified(code, gate_paths: Paths):
-    assert code.scan([]).verified
-    assert KingfisherScanner(gate_paths.cache, gate_paths.state).scan([]).verified
-
-
-def test_engine_fault_of_secrets_is_not_verified(gate_paths: Paths):
+@pytest.fixture
+def secrets(gate_paths: Paths):
     scanner = KingfisherScanner(gate_paths.cache, gate_paths.state)
-    scanner.load()
+    yield scanner
+    scanner.close()
 
-    class Broken:
-        def scan(self, *_: object, **__: object) -> None:
-            raise TimeoutError
 
-    scanner._engine = Broken()
-    report = scanner.scan(targets({"a.py": "x"}))
+def test_nothing_to_scan_is_verified(code, secrets):
+    assert code.scan([]).verified
+    assert secrets.scan([]).verified
+
+
+def killing(scanner: KingfisherScanner, names: set[str]) -> None:
+    """The worker dies before it answers for these targets, as native code would that a file crashes."""
+    ask = scanner._ask
+
+    def dies(target: ScanTarget):
+        if target.name in names:
+            os.kill(scanner._ready().pid, signal.SIGSEGV)
+        return ask(target)
+
+    scanner._ask = dies
+
+
+def test_file_that_kills_the_secret_scanner_is_not_verified_and_others_are_scanned(secrets):
+    killing(secrets, {"b.py"})
+    key = "ghp_" + "mx6T55Bn27kvsEsB2jSW" + "5R3UfG8TuQSEqSal"
+    report = secrets.scan(targets({"a.py": "x", "b.py": "y", "c.py": key}))
     assert not report.verified
+    assert report.scanned == ("a.py", "c.py")
+    assert [hit.path for hit in report.hits] == ["c.py"]
+    assert key not in str(report)
+
+
+def test_scanner_that_dies_at_every_file_is_not_started_for_ever(secrets, monkeypatch):
+    names = {f"f{n}.py" for n in range(20)}
+    killing(secrets, names)
+    started = []
+    begin = secrets._begin
+    monkeypatch.setattr(secrets, "_begin", lambda: started.append(1) or begin())
+    report = secrets.scan(targets({name: name for name in sorted(names)}))
     assert report.scanned == ()
+    assert len(report.errors) == 20
+    assert len(started) < 15
+
+
+def test_closed_scanner_scans_nothing(secrets):
+    secrets.close()
+    with pytest.raises(CouldNotCheck) as caught:
+        secrets.scan(targets({"a.py": "x"}))
+    assert caught.value.code == "SECRET_SCAN_FAILED"
+
+
+def test_scanner_without_its_package_says_so(secrets, monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    secrets.start()
+    with pytest.raises(CouldNotCheck, match="kingfisher_sdk is not installed"):
+        secrets.scan([])

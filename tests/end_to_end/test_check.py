@@ -184,7 +184,7 @@ def test_a_broken_tool_is_undecided_with_blame_gate_and_one_json_object(case, tm
 @pytest.mark.parametrize(
     ("module", "name"),
     [
-        ("gatekeeper.adapters.kingfisher_scanner", "KingfisherScanner"),
+        ("gatekeeper.adapters.kingfisher_scanner.scanner", "KingfisherScanner"),
         ("gatekeeper.adapters.bubblewrap_sandbox", "BubblewrapSandbox"),
         ("gatekeeper.adapters.rego_policy", "RegoPolicy"),
         ("gatekeeper.adapters.git_mirror", "GitMirror"),

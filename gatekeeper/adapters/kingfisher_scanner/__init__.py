@@ -1,6 +1,4 @@
-"""Secrets, found in process by Kingfisher with its built-in rules and the gate's own."""
+"""Secrets, found by Kingfisher in a worker process with its built-in rules and the gate's own.
 
-from gatekeeper.adapters.kingfisher_scanner.pepper import load_pepper
-from gatekeeper.adapters.kingfisher_scanner.scanner import KingfisherScanner
-
-__all__ = ["KingfisherScanner", "load_pepper"]
+Nothing is imported here: the worker loads modules of this package and must not load the gate's with them.
+"""

@@ -11,12 +11,13 @@ from typing import Any
 
 from gatekeeper.adapters.rego_policy.answer import decision_of, plan_of
 from gatekeeper.adapters.rego_policy.loader import LoadedBundle, load_bundle, refused
-from gatekeeper.adapters.rego_policy.process import Worker, WorkerError
 from gatekeeper.domain.decision import BundleId, Plan, PolicyDecision
 from gatekeeper.domain.ticket import Risk
 from gatekeeper.domain.verdict import Verdict
 from gatekeeper.errors import CouldNotCheck
+from gatekeeper.worker_process import Worker, WorkerError
 
+WORKER = Path(__file__).with_name("worker.py")
 PLAN = "gatekeeper/plan/v1/result"
 DECIDE = "gatekeeper/decide/v1/result"
 
@@ -110,13 +111,12 @@ class RegoPolicy:
         worker: Worker | None = None
         try:
             # The process starts while this one reads the bundle.
-            worker = Worker()
+            worker = Worker(WORKER, "regopy")
             bundle = self._loaded()
             load = {
                 "modules": bundle.modules,
                 "data": bundle.data,
                 "entrypoints": [PLAN, DECIDE],
-                "wall_s": self._wall_s,
                 "memory_mib": self._memory_mib,
             }
             worker.ask(load, self._wall_s)

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from scan_evidence import evidence_of
 
-from gatekeeper.adapters.kingfisher_scanner import KingfisherScanner, load_pepper
+from gatekeeper.adapters.kingfisher_scanner.pepper import load_pepper
+from gatekeeper.adapters.kingfisher_scanner.scanner import KingfisherScanner
 from gatekeeper.checks import leaked_secrets
 from gatekeeper.config import Paths
 from gatekeeper.errors import CouldNotCheck
@@ -21,10 +22,11 @@ KEY = "-----BEGIN RSA PRIVATE " + "KEY-----\n" + base64.b64encode(bytes(range(3,
 
 
 @pytest.fixture(scope="module")
-def scanner(gate_paths: Paths) -> KingfisherScanner:
+def scanner(gate_paths: Paths):
     made = KingfisherScanner(gate_paths.cache, gate_paths.state)
     made.start()
-    return made
+    yield made
+    made.close()
 
 
 ATTACKS = {

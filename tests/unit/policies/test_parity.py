@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from policy_documents import everything
 
-from gatekeeper.adapters.rego_policy.engine import DECIDE, PLAN
+from gatekeeper.adapters.rego_policy.engine import DECIDE, PLAN, WORKER
 from gatekeeper.adapters.rego_policy.loader import load_bundle
-from gatekeeper.adapters.rego_policy.process import Worker
 from gatekeeper.config import policy_bundle
+from gatekeeper.worker_process import Worker
 
 GOLDEN = Path(__file__).resolve().parents[2] / "golden"
 EVERY = 1 if os.environ.get("CI") == "true" else 8
@@ -34,9 +34,9 @@ def golden():
 @pytest.fixture(scope="module")
 def worker():
     bundle = load_bundle(policy_bundle())
-    worker = Worker()
+    worker = Worker(WORKER, "regopy")
     load = {"modules": bundle.modules, "data": bundle.data, "entrypoints": [PLAN, DECIDE]}
-    worker.ask(load | {"wall_s": 20.0, "memory_mib": 1024}, 20.0)
+    worker.ask(load | {"memory_mib": 1024}, 20.0)
     yield worker
     worker.kill()
 

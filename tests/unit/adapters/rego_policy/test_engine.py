@@ -14,11 +14,11 @@ import pytest
 from policy_documents import decisions, example
 
 from gatekeeper.adapters.rego_policy import RegoPolicy
-from gatekeeper.adapters.rego_policy.process import Worker, WorkerError
-from gatekeeper.adapters.rego_policy.worker import MAX_MESSAGE_BYTES
+from gatekeeper.adapters.rego_policy.engine import WORKER
 from gatekeeper.config import policy_bundle
 from gatekeeper.domain.verdict import Verdict
 from gatekeeper.errors import CouldNotCheck
+from gatekeeper.worker_process import MAX_MESSAGE_BYTES, Worker, WorkerError
 
 NOT_EMPTY = "gatekeeper/rules/change/not_empty/not_empty.rego"
 
@@ -32,7 +32,7 @@ def policy():
 
 @pytest.fixture
 def worker():
-    worker = Worker()
+    worker = Worker(WORKER, "regopy")
     yield worker
     worker.kill()
 

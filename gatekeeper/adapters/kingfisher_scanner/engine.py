@@ -1,0 +1,125 @@
+"""The native engine with its rules, as the worker process runs it: bytes in, redacted hits out.
+
+The engine's `Validator` and `Revoker` (the only parts that open sockets) are never imported.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from gatekeeper.adapters.kingfisher_scanner.placeholders import GENERIC, is_placeholder
+from gatekeeper.adapters.kingfisher_scanner.views import View, views
+
+RULES = Path(__file__).with_name("rules.yml")
+OWN = frozenset(
+    f"gatekeeper.{name}"
+    for name in (
+        "private-key", "assigned", "settings-line", "connection-string", "jwt", "bearer",
+        "model-provider-key", "code-host-token", "service-token", "aws-key-id",
+    )
+)  # fmt: skip
+"""Ids that must be loaded: the engine drops a rule of low confidence in silence."""
+TIMEOUT_S = 10.0
+"""Wall limit of one reading of one target."""
+MAX_HITS = 200
+"""Hits kept of one target; a person needs no more of one file, and a flood must not fill the memory."""
+
+Row = dict[str, Any]
+"""One hit: the fields of `domain.evidence.ScanHit` that the engine knows, plus `in_name`."""
+
+
+class SecretEngine:
+    """Rules loaded once; one thread uses it."""
+
+    def __init__(self, cache: Path, pepper: bytes) -> None:
+        """Load the rules, from `cache` where it fits. Raises `ValueError` and whatever the engine raises."""
+        from kingfisher_sdk import Rules, ScanInput, Scanner
+
+        rules = Rules([RULES], cache_dir=cache)
+        self.cache_status: str = rules.cache_status
+        missing = OWN - {row["id"] for row in rules.metadata()}
+        if missing:
+            raise ValueError(f"own secret rules were not loaded: {', '.join(sorted(missing))}")
+        self._pepper = pepper
+        self._input = ScanInput
+        # Without a policy no comment in the text can switch a finding off.
+        self._engine = Scanner(rules, base64=True)
+
+    def scan(self, path: str | None, data: bytes) -> list[Row]:
+        """Hits in `data` and in the name `path`. Raises what the engine raises (TimeoutError, RuntimeError, ValueError)."""
+        return list(self._scan(path, data))
+
+    def _scan(self, path: str | None, data: bytes) -> Iterator[Row]:
+        taken: dict[str, Row] = {}
+        text = data.decode("utf-8", "replace")
+        self._take(taken, self._engine.scan(data, timeout=TIMEOUT_S), View(text))
+        if path is not None:
+            # Some rules need the name of the file, and the path-blind call has no allow-list of names: both are merged.
+            source = self._input(path=path, data=data)
+            self._take(taken, self._engine.scan_input(source, timeout=TIMEOUT_S), View(text))
+        for view in views(data):
+            self._take(taken, self._engine.scan(view.text.encode("utf-8", "replace"), timeout=TIMEOUT_S), view)
+        if path is not None:
+            named: dict[str, Row] = {}
+            self._take(named, self._engine.scan(path.encode("utf-8", "replace"), timeout=TIMEOUT_S), View(path))
+            for hit in named.values():
+                yield hit | {"in_name": True}
+        yield from _merged(taken.values())
+
+    def _take(self, taken: dict[str, Row], found: Sequence[Any], view: View) -> None:
+        lines: list[str] | None = None
+        for match in found:
+            if not match.visible or len(taken) >= MAX_HITS or (view.joined and match.rule_id in GENERIC):
+                continue
+            where = match.location
+            lines = view.text.split("\n") if lines is None else lines
+            first = lines[where["line"] - 1] if 0 < where["line"] <= len(lines) else ""
+            secret = str(match.secret)
+            at = first.find(secret[:200].split("\n", maxsplit=1)[0])
+            if is_placeholder(match.rule_id, secret, first[: max(at, 0)]):
+                continue
+            digest = self._digest(secret)
+            line = view.line(where["line"], sum(len(x) + 1 for x in lines[: where["line"] - 1]) + max(at, 0))
+            hit: Row = {
+                "rule": match.rule_id,
+                "line": line,
+                "end_line": line + max(0, where["end_line"] - where["line"]),
+                "message": match.rule_name,
+                "excerpt": _redacted(secret),
+                "digest": digest,
+                "confidence": "medium" if match.rule_id in GENERIC else match.confidence,
+                "in_name": False,
+            }
+            kept = taken.get(digest)
+            if kept is None or _weight(hit) > _weight(kept):
+                taken[digest] = hit
+
+    def _digest(self, secret: str) -> str:
+        # Over the secret alone: another rule that sees the same secret must not make it look new.
+        mark = hmac.new(self._pepper, b"secret\x00" + secret.strip().encode("utf-8", "surrogateescape"), hashlib.sha256)
+        return mark.hexdigest()
+
+
+def _weight(hit: Row) -> tuple[bool, bool]:
+    return hit["confidence"] == "high", hit["rule"] not in GENERIC
+
+
+def _redacted(secret: str) -> str:
+    """Enough to find it again, not enough to use it: at most a quarter of a short secret is shown."""
+    if "PRIVATE KEY" in secret:
+        return f"[private key, {len(secret)} characters]"
+    return f"{secret[: min(4, len(secret) // 4)]}[... {len(secret)} characters]"
+
+
+def _merged(hits: Iterable[Row]) -> Iterator[Row]:
+    """One hit a line: two rules that see parts of one credential are one fault."""
+    best: dict[int, Row] = {}
+    for hit in hits:
+        kept = best.get(hit["line"])
+        if kept is None or _weight(hit) > _weight(kept):
+            best[hit["line"]] = hit
+    yield from best.values()
