@@ -9,12 +9,12 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
-from gatekeeper.adapters.rego_policy.answer import decision_of, plan_of
 from gatekeeper.adapters.rego_policy.loader import LoadedBundle, load_bundle, refused
 from gatekeeper.domain.decision import BundleId, Plan, PolicyDecision
 from gatekeeper.domain.ticket import Risk
 from gatekeeper.domain.verdict import Verdict
 from gatekeeper.errors import CouldNotCheck
+from gatekeeper.formats.policy_answer import decision_of, plan_of
 from gatekeeper.worker_process import Worker, WorkerError
 
 WORKER = Path(__file__).with_name("worker.py")

@@ -1,0 +1,65 @@
+"""What the source text of a Rego module calls, without evaluating it.
+
+The interpreter treats an unknown or failing function in ways that depend on where it stands, and some built-ins look at
+the clock, the environment or the network. So every call is looked up before a bundle is used: a built-in must be in
+capabilities.json, anything else must be a function that the bundle defines.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+NEVER = ("http", "opa", "rand", "net", "io", "uuid", "providers", "graphql", "rego", "crypto", "internal")
+"""First words of built-ins that are refused wherever they stand, whatever capabilities.json says."""
+
+_TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*"|`[^`]*`|#[^\n]*')
+_PACKAGE = re.compile(r"^\s*package\s+([A-Za-z_][A-Za-z0-9_.]*)\s*$", re.MULTILINE)
+_CALL = re.compile(r"(?<![\w.\]])([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)\(")
+_DEFINITION = re.compile(r"^(?:default\s+)?([A-Za-z_]\w*)\(", re.MULTILINE)
+_IMPORT = re.compile(r"^import\s+(\S+)(?:\s+as\s+(\w+))?\s*$", re.MULTILINE)
+_NOT_CALLS = {"if", "else", "in", "some", "every", "not", "contains", "import", "package", "default", "as", "with"}
+
+
+def plain(source: str) -> str:
+    """The source without comments and with the content of every string taken out, line breaks kept."""
+    return _TOKEN.sub(lambda m: "" if m[0][0] == "#" else '""' + "\n" * m[0].count("\n"), source)
+
+
+def package_of(source: str) -> str | None:
+    """The package of a module, None where there is not exactly one."""
+    found = _PACKAGE.findall(plain(source))
+    return found[0] if len(found) == 1 else None
+
+
+def functions_of(sources: Iterable[str]) -> frozenset[str]:
+    """Full names (package, dot, name) of all functions that these modules define."""
+    return frozenset(f"{package_of(s)}.{name}" for s in sources for name in _DEFINITION.findall(plain(s)))
+
+
+def foreign_call(source: str, allowed: frozenset[str], functions: frozenset[str]) -> str | None:
+    """Why this module may not be used, or None.
+
+    `allowed` are the built-ins of capabilities.json; `functions` those that the bundle itself defines.
+    """
+    text = plain(source)
+    if re.search(r'\$["`]', text):
+        return "strings with embedded expressions are not used"
+    if re.search(r"(?<![\w.])with(?![\w(])", text):
+        return "`with` is for tests only"
+    for name in re.findall(r"(?<![\w.])([a-z_]\w*)\s*(?:\.\s*\w|\[)", text):
+        if name in NEVER:
+            return f"`{name}.` names built-ins that look outside the input"
+    if re.search(r"(?<![\w.])(?:trace|print)\(|(?<![\w.])time\s*(?:\[|\.\s*now_ns)", text):
+        return "the clock, traces and prints are not for rules; `input.now` holds the time"
+    if re.search(r"\]\s*\(", text):
+        return "functions are called by their plain name"
+    own = set(_DEFINITION.findall(text))
+    aliases = {alias or ref.rpartition(".")[2]: ref for ref, alias in _IMPORT.findall(text)}
+    for name in _CALL.findall(text):
+        head, _, rest = name.partition(".")
+        full = f"{aliases[head]}.{rest}" if head in aliases else name
+        if name in own or name in allowed or full.removeprefix("data.") in functions or name in _NOT_CALLS:
+            continue
+        return f"it calls `{name}`, which is neither in capabilities.json nor a function of the bundle"
+    return None
