@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -102,14 +103,19 @@ def check(
     `UsageError` alone: whatever else goes wrong, setting up included, is an undecided outcome.
     """
     from gatekeeper.adapters.memory_durable import MemoryDurable
-    from gatekeeper.workflow.pipeline import crash, step_table, verify
+    from gatekeeper.workflow.pipeline import crash, load_late_steps, step_table, verify
+
+    def listen(state: str, detail: Mapping[str, Any]) -> None:
+        if state == "RUNNING":
+            threading.Thread(target=load_late_steps, name="late-steps", daemon=True).start()
+        listener(state, detail)
 
     submission = replace(submission, run_id=new_id())
     timings: dict[str, float] = {}
     try:
         with check_tools(paths(), trust=trust, publish=publish, timeout_s=timeout_s) as tools:
             submission = replace(submission, approvals=(*submission.approvals, *_stored_approvals(tools, submission)))
-            durable = MemoryDurable(step_table(tools), listener)
+            durable = MemoryDurable(step_table(tools), listen)
             timings = durable.timings_ms
             timings["start"] = round((time.perf_counter() - begun) * 1000, 1)
             outcome = verify(durable, submission, mode=Mode.LOCAL, started=started)

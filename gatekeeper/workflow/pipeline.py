@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gatekeeper.domain.decision import Outcome
 from gatekeeper.domain.finding import Finding, finding, from_error, ordered, verdict_of_all
@@ -22,8 +22,11 @@ from gatekeeper.domain.testrun import SuiteRun
 from gatekeeper.domain.ticket import Ticket
 from gatekeeper.domain.verdict import Mode, Verdict, worst
 from gatekeeper.errors import GatekeeperError, UsageError
-from gatekeeper.workflow.steps import attest, checkout, decide, intake, plan, rerun, scan
+from gatekeeper.workflow.steps import checkout, intake, plan, rerun, scan
 from gatekeeper.workflow.tools import Tools
+
+if TYPE_CHECKING:
+    from gatekeeper.workflow.steps import attest, decide
 
 
 def step_table(tools: Tools) -> dict[str, Callable[..., Any]]:
@@ -37,10 +40,27 @@ def step_table(tools: Tools) -> dict[str, Callable[..., Any]]:
         "rerun": rerun.one,
         "secrets": scan.secrets,
         "code": scan.code,
-        "decide": decide.run,
-        "attest": attest.run,
+        "decide": _decide,
+        "attest": _attest_step,
     }
     return {name: partial(function, tools) for name, function in steps.items()}
+
+
+def load_late_steps() -> None:
+    """Import what only the steps after the runs need: half of all modules. Call it while tests run, or not at all."""
+    from gatekeeper.workflow.steps import attest, decide  # noqa: F401
+
+
+def _decide(*args: Any) -> decide.Decided:
+    from gatekeeper.workflow.steps import decide
+
+    return decide.run(*args)
+
+
+def _attest_step(*args: Any) -> attest.Attested | None:
+    from gatekeeper.workflow.steps import attest
+
+    return attest.run(*args)
 
 
 @dataclass

@@ -6,7 +6,6 @@ import base64
 import os
 import threading
 from collections.abc import Mapping, Sequence
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +70,8 @@ class KingfisherScanner:
         hits: list[ScanHit] = []
         scanned: list[str] = []
         errors: list[str] = []
+        from importlib import metadata
+
         done: dict[tuple[bytes, str | None], list[Mapping[str, Any]]] = {}
         died = 0
         for target in targets:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gatekeeper.checks.implementation_gaming.answers import answers
 from gatekeeper.checks.implementation_gaming.modules import changed_modules
+from gatekeeper.checks.implementation_gaming.nothing_done import nothing_done
 from gatekeeper.checks.implementation_gaming.removed import removed
 from gatekeeper.checks.implementation_gaming.tricks import tricks
 from gatekeeper.domain.evidence import Evidence
@@ -18,4 +19,4 @@ def check(evidence: Evidence) -> tuple[Finding, ...]:
         found = [*tricks(module), *answers(module, modules)]
         if found:
             out.append(found[0])
-    return (*out, *removed(evidence, modules))
+    return (*out, *removed(evidence, modules), *nothing_done(evidence, modules))

@@ -1,4 +1,4 @@
-"""A feature taken away or hollowed out instead of repaired, and changes that do nothing."""
+"""A feature taken away or hollowed out instead of repaired; one that has another name now is not gone."""
 
 from __future__ import annotations
 
@@ -10,11 +10,21 @@ from gatekeeper.checks.implementation_gaming.modules import Module, Modules
 from gatekeeper.domain.evidence import Evidence
 from gatekeeper.domain.finding import Finding, finding
 from gatekeeper.domain.ticket import PermitKind
+from gatekeeper.domain.tree import text
+from gatekeeper.domain.verdict import Effect
+from gatekeeper.errors import CouldNotCheck
 from gatekeeper.formats import python_code
+from gatekeeper.formats.python_behaviour import likeness
 from gatekeeper.formats.python_code import Definition, Function
 
 _ARROW = re.compile(r"\s*(?:->|=>|\u2192|\s+to\s+)\s*")
 """Between the old and the new name of a rename permit; only the old one is let go."""
+
+
+_ALIKE = 0.5
+"""Share of a removed definition that a new one must hold to be its successor under another name."""
+_MOST_FILES = 2000
+"""Python files that are searched for the old name; in a larger tree a person looks."""
 
 
 def removed(evidence: Evidence, modules: Modules) -> tuple[Finding, ...]:
@@ -73,6 +83,42 @@ def _trivial(node: Function) -> bool:
     return isinstance(one, ast.Pass)
 
 
+def _successor(modules: Modules, module: Module, name: str, node: Definition) -> str:
+    """The new definition beside the removed one that does nearly the same, by qualified name; empty for none."""
+    before = {n for n, _ in python_code.definitions(module.before)}
+    owner = name.rpartition(".")[0]
+    best, found = _ALIKE, ""
+    for other, candidate in python_code.definitions(module.after):
+        if (
+            other in before
+            or other.rpartition(".")[0] != owner
+            or isinstance(candidate, ast.ClassDef) != isinstance(node, ast.ClassDef)
+        ):
+            continue
+        if not isinstance(candidate, ast.ClassDef) and _trivial(candidate):
+            continue
+        share = likeness(node, candidate)
+        if share >= best:
+            best, found = share, other
+    return found
+
+
+def _followed(evidence: Evidence, old: str, new: str) -> bool:
+    """Every Python file that spoke of the old name speaks of the new one instead: a rename, carried through."""
+    was, now = (re.compile(rf"(?<!\w){re.escape(n.split('.')[-1])}(?!\w)") for n in (old, new))
+    paths = [p for p in evidence.merged.entries if p.endswith(".py")]
+    if len(paths) > _MOST_FILES:
+        return False
+    for path in paths:
+        try:
+            after, before = text(evidence.merged, path) or "", text(evidence.base, path) or ""
+        except CouldNotCheck:
+            return False
+        if was.search(after) or (was.search(before) and not now.search(after)):
+            return False
+    return True
+
+
 def _module(evidence: Evidence, modules: Modules, module: Module, everywhere: dict[str, set[str]]) -> Iterator[Finding]:
     after = dict(python_code.definitions(module.after))
     bodies = {b for s in everywhere.values() for b in s}
@@ -101,10 +147,14 @@ def _module(evidence: Evidence, modules: Modules, module: Module, everywhere: di
                 and not abstract
             ):
                 stubbed.append((name, other))
+    successors = {name: _successor(modules, module, name, node) for name, node in gone}
+    gone = [(n, d) for n, d in gone if not (new := successors[n]) or not _followed(evidence, n, new)]
     if gone:
+        renamed = all(successors[n] for n, _ in gone)
         yield finding(
             "FEATURE_REMOVED", f"{', '.join(n for n, _ in gone[:5])} {'is' if len(gone) == 1 else 'are'} gone instead of repaired; no permit of the ticket names it.",
-            path=module.path, line=gone[0][1].lineno, key=" ".join(n for n, _ in gone),
+            path=module.path, line=gone[0][1].lineno, key=" ".join(n for n, _ in gone), effect=Effect.ASKS if renamed else None,
+            evidence="\n".join(f"{n} seems to be {successors[n]} now" for n, _ in gone if successors[n]),
         )  # fmt: skip
     if stubbed:
         yield finding(

@@ -23,6 +23,8 @@ _ORDER = (
     "SUBJECT_MOCKED", "ASSERTION_ALWAYS_TRUE", "ASSERTION_SWALLOWED", "ASSERTION_UNREACHABLE", "EXPECTED_VALUE_EDITED",
     "ASSERTION_WEAKENED", "ASSERTION_REMOVED", "PARAMETERS_SHRUNK",
 )  # fmt: skip
+_OF_A_MOCK = re.compile(r"^(?:\w+\.)*(?:Magic|Async)?Mock\(|\b(?:Magic|Async)?Mock\([^()]*\)(?:\.\w+)*\(")
+"""What is asserted on is a mock or its answer; a mock handed to the real code is none."""
 _PERMITS = (PermitKind.CHANGE_EXPECTATIONS, PermitKind.UPDATE_SNAPSHOTS, PermitKind.REMOVE_TESTS)
 
 
@@ -86,7 +88,9 @@ def _pair(
         now = next((r for r in new.rows if r not in old.rows), "no such row that runs")
         found.append(Loss("PARAMETERS_SHRUNK", new.line, f"row {gone[0]}", f"row {now}" if new.rows else now))
     mocked = new.mocks - old.mocks
-    if mocked and old.live and any(re.search(r"\b(Magic|Async)?Mock\(", a.subject) for a in new.live):
+    kept = {a.canonical for a in new.live}
+    lost = any(a.canonical not in kept for a in old.live)
+    if mocked and lost and any(_OF_A_MOCK.search(a.subject) for a in new.live):
         found.append(Loss("SUBJECT_MOCKED", new.line, old.live[0].text, f"the same of the mock {min(mocked)}"))
     wrapped = [d for d in set(new.decorators) - set(old.decorators) if d in module.bodies and module.bodies[d].swallows]
     if wrapped:

@@ -12,11 +12,51 @@ from gatekeeper.domain.ticket import PermitKind
 from gatekeeper.domain.tree import Tree, text
 from gatekeeper.errors import CouldNotCheck
 from gatekeeper.formats.python_assertions import Double, ModuleAssertions
-from gatekeeper.formats.python_code import definitions, parse
+from gatekeeper.formats.python_code import definitions, imports, parse
 
-_OUTSIDE = re.compile(
-    r"(?i)sleep|clock|now$|today|time|random|seed|uuid|request|http|socket|fetch|connect|environ|path|dir|home"
+_OUTSIDE = frozenset(
+    [
+        "sleep",
+        "clock",
+        "now",
+        "today",
+        "time",
+        "timer",
+        "utcnow",
+        "random",
+        "seed",
+        "rng",
+        "uuid",
+        "request",
+        "requests",
+        "http",
+        "https",
+        "socket",
+        "fetch",
+        "connect",
+        "connection",
+        "download",
+        "upload",
+        "environ",
+        "env",
+        "getenv",
+        "cwd",
+        "home",
+        "tmp",
+        "tempdir",
+        "file",
+        "files",
+        "disk",
+        "stdin",
+        "stdout",
+        "input",
+        "browser",
+        "smtp",
+        "mail",
+        "dns",
+    ]
 )
+_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
 
 def _packages(tree: Tree) -> set[str]:
@@ -64,14 +104,48 @@ def doubled(
             if (double.target, double.function) in known or not (double.autouse or existing):
                 continue
             target = double.target.lstrip(".")
-            if target.split(".")[0] not in packages or _OUTSIDE.search(target.rsplit(".", 1)[-1]):
+            target = target.removeprefix("src.")
+            if target.split(".")[0] not in packages:
                 continue
-            if _defined(evidence.merged, target) and not _permitted(evidence, path, double):
+            asserted = _asserted(old, double.function, target)
+            if _outside(target) and not asserted:
+                continue
+            if (
+                _defined(evidence.merged, target) or (asserted and _taken_over(evidence.merged, target))
+            ) and not _permitted(evidence, path, double):
                 who = double.function or "the module"
                 yield finding(
                     "SUBJECT_MOCKED", f"{path}: {who} now replaces {target}, which the project defines.", path=path,
                     line=double.line, key=f"{double.function}:{target}",
                 )  # fmt: skip
+
+
+def _outside(target: str) -> bool:
+    """True where the name says clock, network, files or chance: what a test may well replace."""
+    return any(part.lower() in _OUTSIDE for part in _PART.findall(target.rsplit(".", 1)[-1]))
+
+
+def _asserted(old: ModuleAssertions | None, function: str, target: str) -> bool:
+    """The tests assert on what `target` itself gives: then it is what they test, whatever its name says."""
+    if old is None:
+        return False
+    bodies = [old.bodies[function]] if function in old.bodies else [b for b in old.bodies.values() if b.test]
+    name = re.compile(rf"(?<!\w){re.escape(target.rsplit('.', 1)[-1])}\(")
+    return any(name.search(a.subject) for b in bodies for a in b.live)
+
+
+def _taken_over(tree: Tree, target: str) -> bool:
+    """True where a module of the project holds the name because it imports it: replaced there, it is replaced for the test."""
+    stem, _, name = target.rpartition(".")
+    place = stem.replace(".", "/")
+    for path in (f"{place}.py", f"src/{place}.py", f"{place}/__init__.py", f"src/{place}/__init__.py"):
+        try:
+            module = parse(text(tree, path))
+        except CouldNotCheck:
+            return False
+        if module is not None:
+            return name in imports(module)
+    return False
 
 
 def _permitted(evidence: Evidence, path: str, double: Double) -> bool:
@@ -83,6 +157,12 @@ def _permitted(evidence: Evidence, path: str, double: Double) -> bool:
 def _defined(tree: Tree, target: str) -> bool:
     """True where the project itself defines the function, method or class that `target` names."""
     parts = target.split(".")
+    whole = "/".join(parts)
+    if any(
+        p in tree.entries
+        for p in (f"{whole}.py", f"src/{whole}.py", f"{whole}/__init__.py", f"src/{whole}/__init__.py")
+    ):
+        return True  # the whole module, in sys.modules
     for cut in range(len(parts) - 1, 0, -1):
         stem, rest = "/".join(parts[:cut]), ".".join(parts[cut:])
         for path in (f"{stem}.py", f"{stem}/__init__.py", f"src/{stem}.py", f"src/{stem}/__init__.py"):
