@@ -1,0 +1,1 @@
+"""The service: generated messages in v1, servicers beside it."""
