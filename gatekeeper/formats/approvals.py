@@ -11,6 +11,7 @@ from gatekeeper.domain.finding import Finding, finding
 from gatekeeper.domain.statement import APPROVAL, STATEMENT
 from gatekeeper.domain.trust import Trust, same_repository
 from gatekeeper.errors import VerificationRefused
+from gatekeeper.formats.canonical_json import canonical
 from gatekeeper.formats.dsse import Envelope
 from gatekeeper.formats.signatures import verified
 from gatekeeper.formats.sigstore_bundle import MAX_BUNDLE, parse_bundle, strict
@@ -41,9 +42,9 @@ def verify_approvals(
     for number, data in enumerate(bundles[:MAX_BUNDLES]):
         try:
             envelope = parse_bundle(data)
-            if not _is_approval(envelope):
+            if not is_approval(envelope):
                 continue
-            answer = _answer(envelope, trust, ticket_digest, diff_digest, repository, target_ref, barred, now)
+            answer = _answer(data, envelope, trust, ticket_digest, diff_digest, repository, target_ref, barred, now)
         except VerificationRefused as error:
             code = error.code if error.code.startswith("APPROVAL_") else "APPROVAL_MALFORMED"
             if error.code in ("ATTESTATION_UNKNOWN_KEY", "ATTESTATION_SIGNATURE_INVALID"):
@@ -67,12 +68,14 @@ def verify_approvals(
     return tuple(sorted(approvals, key=lambda a: a.reviewer)), tuple(problems)
 
 
-def _is_approval(envelope: Envelope) -> bool:
+def is_approval(envelope: Envelope) -> bool:
+    """True for a statement of the approval's type; whether it counts is another question."""
     # Only for leaving out the gate's own statements stored beside; nothing is believed before the signature.
     return strict(envelope.payload, "statement", MAX_BUNDLE).get("predicateType") == APPROVAL
 
 
 def _answer(
+    data: bytes,
     envelope: Envelope,
     trust: Trust,
     ticket_digest: str,
@@ -118,6 +121,12 @@ def _answer(
     if decision not in ("approve", "request_changes"):
         raise refused("APPROVAL_MALFORMED", "The approval's decision is neither approve nor request_changes.")
     approval = Approval(
-        reviewer, key.fingerprint, ticket_digest, diff_digest, envelope.payload_sha256, expires_at=expires
+        reviewer,
+        key.fingerprint,
+        ticket_digest,
+        diff_digest,
+        envelope.payload_sha256,
+        expires_at=expires,
+        bundle=canonical(strict(data, "approval", MAX_BUNDLE)).decode("utf-8"),
     )
     return issued, decision == "approve", approval

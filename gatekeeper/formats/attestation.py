@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from gatekeeper.domain import binding
@@ -10,6 +11,8 @@ from gatekeeper.domain.binding import Expected, Proven
 from gatekeeper.domain.statement import BINDING
 from gatekeeper.domain.trust import PublicKey, Trust
 from gatekeeper.errors import VerificationRefused
+from gatekeeper.formats.approval_proof import check_approvals
+from gatekeeper.formats.approvals import is_approval
 from gatekeeper.formats.dsse import Envelope
 from gatekeeper.formats.signatures import verified
 from gatekeeper.formats.sigstore_bundle import parse_bundle
@@ -29,10 +32,14 @@ def prove(bundles: Sequence[bytes], trust: Trust, expected: Expected, now: float
     if len(bundles) > MAX_BUNDLES:
         raise VerificationRefused("ATTESTATION_TOO_LARGE", f"More than {MAX_BUNDLES} attestations stand on one commit.")
     signed: list[Signed] = []
+    approvals: list[bytes] = []
     refusals: list[VerificationRefused] = []
     for data in bundles:
         try:
             envelope = parse_bundle(data)
+            if is_approval(envelope):
+                approvals.append(data)
+                continue
             key, statement = verified(envelope, [s.key for s in trust.signers])
             signed.append((envelope, key, statement))
         except VerificationRefused as error:
@@ -43,7 +50,7 @@ def prove(bundles: Sequence[bytes], trust: Trust, expected: Expected, now: float
     for envelope, key, statement in verdicts:
         by_key = {e.payload_sha256: s for e, k, s in signed if k.der == key.der}
         try:
-            return _one(envelope, key, statement, by_key, trust, expected, now)
+            return _one(envelope, key, statement, by_key, approvals, trust, expected, now)
         except VerificationRefused as error:
             if error.code in ("ATTESTATION_FAILED", "ATTESTATION_UNDECIDED"):
                 raise
@@ -66,6 +73,7 @@ def _one(
     key: PublicKey,
     statement: dict[str, Any],
     by_key: Mapping[str, Mapping[str, Any]],
+    approvals: Sequence[bytes],
     trust: Trust,
     expected: Expected,
     now: float,
@@ -75,4 +83,5 @@ def _one(
     binding.check_result(statement)
     binding.check_policy(statement, trust)
     binding.check_inputs(statement, by_key)
-    return binding.proven(statement, envelope.payload_sha256, key.fingerprint)
+    approved = check_approvals(statement, approvals, trust, now)
+    return replace(binding.proven(statement, envelope.payload_sha256, key.fingerprint), approvals=approved)

@@ -83,7 +83,7 @@ def _trivial(node: Function) -> bool:
     return isinstance(one, ast.Pass)
 
 
-def _successor(modules: Modules, module: Module, name: str, node: Definition) -> str:
+def _successor(module: Module, name: str, node: Definition) -> str:
     """The new definition beside the removed one that does nearly the same, by qualified name; empty for none."""
     before = {n for n, _ in python_code.definitions(module.before)}
     owner = name.rpartition(".")[0]
@@ -147,7 +147,7 @@ def _module(evidence: Evidence, modules: Modules, module: Module, everywhere: di
                 and not abstract
             ):
                 stubbed.append((name, other))
-    successors = {name: _successor(modules, module, name, node) for name, node in gone}
+    successors = {name: _successor(module, name, node) for name, node in gone}
     gone = [(n, d) for n, d in gone if not (new := successors[n]) or not _followed(evidence, n, new)]
     if gone:
         renamed = all(successors[n] for n, _ in gone)

@@ -1,5 +1,7 @@
 """Code that answers for the tests alone, beside honest code that looks alike."""
 
+from dataclasses import replace
+
 import pytest
 from tree_evidence import permit, tree_evidence
 
@@ -103,3 +105,96 @@ def test_a_rename_permit_lets_the_old_name_go_and_not_the_new_one():
     for name, codes in (("label -> caption", []), ("caption -> label", ["FEATURE_REMOVED"])):
         found = check(tree_evidence(REPO, {"shop/core.py": without}, permits=[permit("rename_api", names=[name])]))
         assert [f.code for f in found] == codes
+
+
+def test_a_public_rename_with_another_body_is_explained_when_all_follow():
+    renamed = BASE.replace(
+        "def label(code):\n    return code.lower()", "def caption(code):\n    return code.strip().lower()"
+    )
+    tests = TESTS.replace("area, label", "area, caption").replace("label(", "caption(")
+    user = "from shop.core import label\n\nprint(label('A'))\n"
+    repo = {**REPO, "shop/cli.py": user}
+    followed = {"shop/core.py": renamed, "tests/test_core.py": tests, "shop/cli.py": user.replace("label", "caption")}
+    assert check(tree_evidence(repo, followed)) == ()
+    forgotten = check(tree_evidence(repo, {**followed, "shop/cli.py": user}))
+    assert [(f.code, f.effect.value) for f in forgotten] == [("FEATURE_REMOVED", "asks")]
+
+
+@pytest.mark.parametrize(
+    "instead",
+    ["def caption(code):\n    return 'a'", "def rows(a):\n    for b in a:\n        yield sum(b) % 7", "caption = 5"],
+)
+def test_something_else_in_its_place_is_no_rename(instead):
+    gone = BASE.replace("def label(code):\n    return code.lower()", instead)
+    tests = TESTS.replace("area, label", "area").split("def test_label")[0]
+    found = check(tree_evidence(REPO, {"shop/core.py": gone, "tests/test_core.py": tests}))
+    assert [(f.code, f.effect.value) for f in found] == [("FEATURE_REMOVED", "blocks")]
+
+
+GOAL = "area() must return the product of both sides."
+NEW_TEST = {"tests/test_more.py": "from shop.core import area\n\n\ndef test_more():\n    assert area(1, 1) == 2\n"}
+IDLE = {
+    "comment": BASE.replace("    return w", "    # the sides are multiplied exactly\n    return w"),
+    "docstring": BASE.replace("    return w", '    """Exact product of both sides."""\n    return w'),
+    "layout": BASE.replace("w * h + 1", "(\n        w * h + 1\n    )"),
+    "unread name": BASE + "\nEXACT = True\n",
+    "unread import": "import math\n" + BASE,
+    "dead branch": BASE.replace("    return w", "    if False:\n        return 0\n    return w"),
+    "statement without effect": BASE.replace("    return w", "    pass\n    return w"),
+}
+
+
+def nothing(after, *, goal=GOAL, summary="Fixed area().", repo=REPO, **more):
+    evidence = tree_evidence(repo, after, goal=goal, **more)
+    return [(f.code, f.effect.value) for f in check(replace(evidence, claim=replace(evidence.claim, summary=summary)))]
+
+
+@pytest.mark.parametrize("name", IDLE)
+def test_a_fix_that_does_nothing_is_stopped(name):
+    after = {"shop/core.py": IDLE[name], "CHANGELOG.md": "area() is exact\n", **NEW_TEST}
+    assert nothing(after) == [("NOTHING_DONE", "blocks")]
+
+
+def test_a_fix_that_does_nothing_goes_to_a_person_where_the_claim_says_less():
+    after = {"shop/core.py": IDLE["comment"]}
+    assert nothing(after, summary="") == [("NOTHING_DONE", "asks")]
+    assert nothing({"CHANGELOG.md": "x", **NEW_TEST}) == [("NOTHING_DONE", "asks")]
+    assert nothing(NEW_TEST, summary="") == []
+
+
+@pytest.mark.parametrize(
+    ("goal", "summary"),
+    [
+        ("Document area().", "Described area()."),
+        ("Add docstrings to shop.core.", "Added docstrings."),
+        ("Format the package.", "Formatted with black."),
+        ("Remove commented-out code and tidy up; behaviour must stay.", "Tidied up."),
+        ("Take out unused names.", "Removed what nobody reads."),
+        ("Cover area() with tests.", "Added a test."),
+    ],
+)
+@pytest.mark.parametrize("name", IDLE)
+def test_a_ticket_for_words_and_layout_passes(goal, summary, name):
+    assert nothing({"shop/core.py": IDLE[name], **NEW_TEST}, goal=goal, summary=summary) == []
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        {"shop/core.py": BASE.replace(" + 1", "")},
+        {"shop/core.py": IDLE["comment"], "shop/rates.json": "{}"},
+        {"shop/core.py": IDLE["comment"], "shop/text.py": "def f():\n    return 1\n"},
+        {"shop/core.py": BASE + "\nLIMIT = 5\n\n\ndef limit(n):\n    return min(n, LIMIT)\n"},
+        {"shop/core.py": BASE.replace("import time", "import time\nimport shop.plugins")},
+        {"shop/core.py": BASE + "\n__version__ = '2'\n"},
+        {"README.md": "area\n"},
+    ],
+)
+def test_a_change_that_does_something_is_none_of_nothing(after):
+    assert nothing(after, summary="" if "README.md" in after else "Fixed area().") == []
+
+
+def test_nothing_is_asked_of_a_ticket_that_allows_no_code():
+    evidence = tree_evidence(REPO, {"README.md": "area\n"}, goal=GOAL)
+    evidence = replace(evidence, ticket=replace(evidence.ticket, allowed=("README.md",)))
+    assert check(replace(evidence, claim=replace(evidence.claim, summary="Fixed."))) == ()

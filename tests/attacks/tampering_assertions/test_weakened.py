@@ -170,3 +170,65 @@ def test_ids_of_rows_are_those_of_the_runner(row: str, label: str) -> None:
     ):
         ticket = build_ticket(permits=[Permit(PermitKind.REMOVE_TESTS, tests=(glob,))])
         assert codes(old, new, ticket=ticket) == found
+
+
+CORE = "import time\n\ndef fetch_price(a):\n    return a\n\ndef runtime(a):\n    return a\n\ndef http_get(u):\n    return u\n\ndef total(a):\n    return fetch_price(a) + runtime(a)\n"
+FACE = "from store.core import fetch_price, runtime, http_get, total\n\ndef price(a):\n    return fetch_price(a)\n"
+ASK = "def test_f():\n    assert face.fetch_price(2) == 2\n"
+SUM = "def test_s():\n    assert face.total(2) == 4\n"
+
+
+def doubled(old: str, patch: str) -> list[str]:
+    top = "import sys\nimport pytest\nfrom unittest import mock\nfrom store import core, face\n"
+    files = {"store/__init__.py": "", "store/core.py": CORE, "store/face.py": FACE}
+    head, _, rest = old.partition("\n")
+    name = head.split("(")[0]
+    new = f"{name}(monkeypatch):\n    {patch}\n{rest}"
+    ev = build_evidence({**files, "tests/test_s.py": top + old}, {**files, "tests/test_s.py": top + new})
+    return [f.code for f in check(ev)]
+
+
+@pytest.mark.parametrize(
+    ("old", "patch"),
+    [
+        # the very function under test, whatever its name says
+        (ASK, "monkeypatch.setattr(core, 'fetch_price', lambda a: 2)"),
+        (ASK, "monkeypatch.setattr('store.core.fetch_price', lambda a: 2)"),
+        # its name in the module that the test goes through
+        (ASK, "monkeypatch.setattr(face, 'fetch_price', lambda a: 2)"),
+        (ASK, "face.fetch_price = lambda a: 2"),
+        (SUM, "mock.patch('store.face.total', return_value=4).start()"),
+        # a word that only holds the word of a clock or a folder
+        (SUM, "monkeypatch.setattr(core, 'runtime', lambda a: 2)"),
+        # the whole module
+        (SUM, "monkeypatch.setattr('store.core', mock.Mock())"),
+    ],
+)
+def test_the_subject_replaced_is_found(old: str, patch: str) -> None:
+    assert doubled(old, patch) == ["SUBJECT_MOCKED"]
+
+
+@pytest.mark.parametrize(
+    ("old", "patch"),
+    [
+        (SUM, "monkeypatch.setattr(core, 'http_get', lambda u: '')"),
+        (SUM, "monkeypatch.setattr(core, 'fetch_price', lambda a: 2)"),
+        (SUM, "monkeypatch.setattr('store.core.time.time', lambda: 0.0)"),
+        (SUM, "monkeypatch.setenv('HOME', '/nowhere')"),
+        (SUM, "monkeypatch.setattr('os.path.exists', lambda p: True)"),
+        (SUM, "monkeypatch.setattr(face, 'http_get', lambda u: '')"),
+    ],
+)
+def test_a_collaborator_replaced_passes(old: str, patch: str) -> None:
+    assert doubled(old, patch) == []
+
+
+@pytest.mark.parametrize(
+    "new",
+    [
+        "def test_a():\n    sender = mock.Mock()\n    assert area(2, 3) == 6\n    load(sender)\n    assert sender.called\n",
+        "def test_a():\n    clock = mock.Mock(return_value=0)\n    assert area(2, 3, clock) == 6\n",
+    ],
+)
+def test_a_mock_beside_the_real_code_passes(new: str) -> None:
+    assert codes(EQ, new) == []

@@ -1,0 +1,110 @@
+"""A change that was to alter what the code does and alters comments, layout or idle names alone."""
+
+from __future__ import annotations
+
+import re
+
+from gatekeeper.checks.implementation_gaming.modules import Modules
+from gatekeeper.domain.evidence import Evidence
+from gatekeeper.domain.finding import Finding, finding
+from gatekeeper.domain.globs import matches_any
+from gatekeeper.domain.instruments import InstrumentKind
+from gatekeeper.domain.testrun import Outcome, RunRole
+from gatekeeper.domain.tree import text
+from gatekeeper.domain.verdict import Effect
+from gatekeeper.formats import python_code
+from gatekeeper.formats.python_behaviour import behaviour
+
+_PROSE = (".md", ".rst", ".txt", ".adoc")
+_TESTS = (InstrumentKind.TEST, InstrumentKind.TEST_SUPPORT)
+_WANTED = re.compile(
+    r"\b(?:must|fix\w*|bugs?|wrong\w*|incorrect\w*|crash\w*|fails?|broken|should|implement\w*|supports?|returns?|raises?"
+    r"|handles?|accepts?|refuses?|never|prevents?|repair\w*|slow\w*|faster|leaks?|loses|ignores?|correctly)\b",
+    re.IGNORECASE,
+)
+_WORDS_ONLY = re.compile(
+    r"\b(?:comments?|docstrings?|document\w*|docs|readme|changelog|typos?|spelling|wording|format\w*|reformat\w*"
+    r"|whitespace|indent\w*|lint\w*|style|black|ruff|unused|dead code|licen[cs]e|copyright|header)\b",
+    re.IGNORECASE,
+)
+_SAME_BEHAVIOUR = re.compile(
+    r"\b(?:refactor\w*|clean\w*|tidy\w*|simplif\w*|renam\w*|reorder\w*|sort imports?)\b", re.IGNORECASE
+)
+_SAID = re.compile(
+    r"\b(?:fix(?:ed|es)?|repair(?:ed|s)?|implement(?:ed|s)?|correct(?:ed|s)?|solved?|resolved?|chang(?:ed|es)|now|handled?"
+    r"|added?|adjust(?:ed|s)?)\b",
+    re.IGNORECASE,
+)
+
+
+def nothing_done(evidence: Evidence, modules: Modules) -> tuple[Finding, ...]:
+    """One finding where ticket or claim speak of code that behaves otherwise and none does.
+
+    It blocks only where code was touched for show, the ticket asks for behaviour alone and the claim says it is done.
+    """
+    paths = evidence.change.paths
+    ticket = evidence.ticket
+    goal = " ".join([ticket.title, ticket.goal, *ticket.acceptance])
+    if not paths or not _WANTED.search(goal) or _SAME_BEHAVIOUR.search(goal) or not _code_allowed(evidence, modules):
+        return ()
+    touched = [p.path for p in paths if p.path.endswith(".py") and modules.instruments.kind(p.path) is None]
+    others = [p for p in paths if p.path not in touched and modules.instruments.kind(p.path) not in _TESTS]
+    if not all(p.path.lower().endswith(_PROSE) for p in others) or not _idle(evidence, modules, touched):
+        return ()
+    effect = _effect(evidence, modules, goal, touched)
+    if effect is None:
+        return ()
+    what = f"{', '.join(touched[:5])} do the same as before" if touched else "no file of the code is changed"
+    message = f"The ticket asks for other behaviour ({ticket.title[:120]!r}); {what}."
+    return (finding("NOTHING_DONE", message, path=touched[0] if touched else None, key="nothing", effect=effect),)
+
+
+def _code_allowed(evidence: Evidence, modules: Modules) -> bool:
+    """The ticket lets the author change some module of the code."""
+    return any(
+        p.endswith(".py") and matches_any(evidence.ticket.allowed, p) and modules.instruments.kind(p) is None
+        for p in evidence.base.entries
+    )
+
+
+def _idle(evidence: Evidence, modules: Modules, touched: list[str]) -> bool:
+    if modules.deleted:
+        return False
+    differing = {m.path: m for m in modules.changed}
+    used = frozenset().union(*(_names(evidence, p) for p in touched)) if differing else frozenset()
+    for path in touched:
+        if python_code.parse(text(evidence.merged, path)) is None or path not in evidence.base.entries:
+            return False
+        module = differing.get(path)
+        if module is not None:
+            others = frozenset(modules.test_names) | (used if len(touched) > 1 else frozenset())
+            before, after = behaviour(module.before, others), behaviour(module.after, others)
+            if not before or before != after:
+                return False
+    return True
+
+
+def _names(evidence: Evidence, path: str) -> frozenset[str]:
+    """Names that a module takes from others."""
+    tree = python_code.parse(text(evidence.merged, path))
+    return frozenset(python_code.imports(tree)) if tree else frozenset()
+
+
+def _effect(evidence: Evidence, modules: Modules, goal: str, touched: list[str]) -> Effect | None:
+    claim = evidence.claim
+    said = bool(_SAID.search(f"{claim.summary} {claim.reason}"))
+    if _WORDS_ONLY.search(goal):
+        return Effect.ADVISES if said and touched else None
+    told_elsewhere = any(
+        c.outcome in (Outcome.FAILED, Outcome.ERRORED)
+        for r in evidence.runs
+        if r.role is RunRole.MERGED
+        for c in r.cases
+    ) or any(p.old is not None and modules.instruments.kind(p.path) in _TESTS for p in evidence.change.paths)
+    if not touched:
+        # Edited and red tests speak for themselves; the target may have solved it meanwhile.
+        moved_on = evidence.change.base != evidence.change.merge_base
+        return Effect.ASKS if said and not told_elsewhere and not moved_on else None
+    if told_elsewhere:
+        return Effect.ADVISES
+    return Effect.BLOCKS if said and not claim.not_done else Effect.ASKS
