@@ -55,6 +55,9 @@ def register(app: typer.Typer) -> None:
         approval: Annotated[
             list[Path] | None, typer.Option(help="A signed approval from `gatekeeper review`; may be repeated.")
         ] = None,
+        submitter: Annotated[
+            str | None, typer.Option(help="Address of whoever sent this change; that person cannot approve it.")
+        ] = None,
         trust: Annotated[
             Path | None,
             typer.Option(help="The operator's trust file; it names the reviewers that approvals count from."),
@@ -87,6 +90,7 @@ def register(app: typer.Typer) -> None:
                 claim=read_input(claim, "claim") if claim else None,
                 environment=environment,
                 approvals=tuple(read_input(p, "approval") for p in approval or ()),
+                submitter=submitter,
             )
             trust_bytes = read_input(trust, "trust file") if trust else None
             with progress(enabled=not quiet) as listener:

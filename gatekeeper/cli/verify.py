@@ -80,6 +80,7 @@ def register(app: typer.Typer) -> None:
             print(
                 f"proven: {new} may be the tip of {ref}\n"
                 f"  verdict {done.payload_sha256} by {done.verifier_id}, mode {done.mode}, until {done.expires_at}\n"
+                f"  approvals verified: {', '.join(done.approvals) or 'none'}\n"
                 "  guarantee: the signer's key; no transparency log, no timestamp authority"
             )
         return 0

@@ -79,6 +79,8 @@ class Proven:
     issued_at: str
     expires_at: str
     ticket_digest: str
+    approvals: tuple[str, ...] = ()
+    """Reviewers whose own statements were verified; empty where the trust file pins none."""
 
 
 def field(value: Any, *names: str) -> Any:

@@ -86,6 +86,8 @@ class Approval:
     payload_sha256: str
     expires_at: float | None = None
     """Seconds since the epoch; None where the signed statement sets no end."""
+    bundle: str = field(default="", repr=False)
+    """The signed statement itself, one line, so that it can stand beside the verdict that rests on it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,3 +69,11 @@ class Submission:
     approvals: tuple[bytes, ...] = ()
     """Sigstore bundles of approval statements; believed only after verification."""
     run_id: str = ""
+    submitter: str | None = None
+    """Address of whoever sent it, where one is known: that person cannot approve it."""
+    on_behalf_of: str | None = None
+    """Address of the person for whom it was sent, where one is known: neither can that one."""
+
+    def senders(self) -> tuple[str, ...]:
+        """The addresses of those who sent it, as far as they are known."""
+        return tuple(p for p in (self.submitter, self.on_behalf_of) if p)

@@ -12,7 +12,7 @@ from gatekeeper.domain.binding import field
 from gatekeeper.domain.statement import BINDING, MAX_PEOPLE
 from gatekeeper.domain.trust import Trust
 from gatekeeper.errors import VerificationRefused
-from gatekeeper.formats.approvals import verify_approvals
+from gatekeeper.formats.approvals import MAX_BUNDLES, verify_approvals
 from gatekeeper.formats.sigstore_bundle import parse_bundle
 
 MAX_APPROVALS = 100
@@ -40,21 +40,26 @@ def check_approvals(
         "people": _people(verdict) if named else (),
         "now": now,
     }
+    if len(bundles) > MAX_BUNDLES:
+        raise VerificationRefused("ATTESTATION_TOO_LARGE", f"More than {MAX_BUNDLES} approvals stand on one commit.")
     _, problems = verify_approvals(bundles, trust, **words)
     for problem in problems:
         if problem.code == "APPROVAL_CHANGES_REQUESTED":
             raise VerificationRefused(problem.code, problem.message)
-    at = {_payload(data): data for data in bundles} if named else {}
-    return tuple(sorted(_one(reviewer, at.get(digest), trust, words) for digest, reviewer in named.items()))
+    at: dict[str, list[bytes]] = {}
+    for data in bundles if named else ():
+        at.setdefault(_payload(data), []).append(data)
+    return tuple(sorted(_one(reviewer, at.get(digest, []), trust, words) for digest, reviewer in named.items()))
 
 
-def _one(reviewer: str, data: bytes | None, trust: Trust, words: Mapping[str, Any]) -> str:
-    if data is None:
+def _one(reviewer: str, same: Sequence[bytes], trust: Trust, words: Mapping[str, Any]) -> str:
+    """`same` are the envelopes around the payload that the verdict names; a forged one beside the true one is nothing."""
+    if not same:
         raise VerificationRefused(
             "ATTESTATION_APPROVAL_MISSING", f"The approval of {reviewer[:120]!r} that the verdict rests on is missing."
         )
-    good, bad = verify_approvals([data], trust, **words)
-    if bad:
+    good, bad = verify_approvals(same, trust, **words)
+    if bad and not good:
         raise VerificationRefused(bad[0].code, bad[0].message)
     if [a.reviewer for a in good] != [reviewer]:
         raise VerificationRefused(

@@ -42,7 +42,7 @@ def verify_approvals(
     for number, data in enumerate(bundles[:MAX_BUNDLES]):
         try:
             envelope = parse_bundle(data)
-            if not is_approval(envelope):
+            if not _is_approval(envelope):
                 continue
             answer = _answer(data, envelope, trust, ticket_digest, diff_digest, repository, target_ref, barred, now)
         except VerificationRefused as error:
@@ -68,8 +68,15 @@ def verify_approvals(
     return tuple(sorted(approvals, key=lambda a: a.reviewer)), tuple(problems)
 
 
-def is_approval(envelope: Envelope) -> bool:
-    """True for a statement of the approval's type; whether it counts is another question."""
+def looks_like_approval(data: bytes) -> bool:
+    """True for a bundle that holds a statement of the approval's type; nothing is verified."""
+    try:
+        return _is_approval(parse_bundle(data))
+    except VerificationRefused:
+        return False
+
+
+def _is_approval(envelope: Envelope) -> bool:
     # Only for leaving out the gate's own statements stored beside; nothing is believed before the signature.
     return strict(envelope.payload, "statement", MAX_BUNDLE).get("predicateType") == APPROVAL
 

@@ -12,7 +12,7 @@ from gatekeeper.domain.statement import BINDING
 from gatekeeper.domain.trust import PublicKey, Trust
 from gatekeeper.errors import VerificationRefused
 from gatekeeper.formats.approval_proof import check_approvals
-from gatekeeper.formats.approvals import is_approval
+from gatekeeper.formats.approvals import looks_like_approval
 from gatekeeper.formats.dsse import Envelope
 from gatekeeper.formats.signatures import verified
 from gatekeeper.formats.sigstore_bundle import parse_bundle
@@ -37,13 +37,13 @@ def prove(bundles: Sequence[bytes], trust: Trust, expected: Expected, now: float
     for data in bundles:
         try:
             envelope = parse_bundle(data)
-            if is_approval(envelope):
-                approvals.append(data)
-                continue
             key, statement = verified(envelope, [s.key for s in trust.signers])
             signed.append((envelope, key, statement))
         except VerificationRefused as error:
-            refusals.append(error)
+            if looks_like_approval(data):
+                approvals.append(data)
+            else:
+                refusals.append(error)
     verdicts = [s for s in signed if binding.is_verdict(s[2])]
     verdicts.sort(key=_issued, reverse=True)
     ours: list[VerificationRefused] = []

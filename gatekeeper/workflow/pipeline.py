@@ -205,9 +205,7 @@ def _attest(
 ) -> Outcome:
     """Sign. A verdict that cannot be signed or stored is worth nothing to an enforcer: an acceptance becomes undecided."""
     try:
-        signed: attest.Attested | None = durable.step(
-            "attest", outcome, found, decided.approvals, submission.repository, started
-        )
+        signed: attest.Attested | None = durable.step("attest", outcome, found, decided.approvals, submission, started)
     except GatekeeperError as error:
         trouble = from_error(error)
     except Exception as error:

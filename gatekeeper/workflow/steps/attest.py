@@ -8,6 +8,7 @@ from typing import Any
 
 from gatekeeper.domain.decision import Approval, Outcome
 from gatekeeper.domain.statement import test_result_statement, verdict_statement
+from gatekeeper.domain.submission import Submission
 from gatekeeper.domain.testrun import RunRole
 from gatekeeper.domain.verdict import Verdict
 from gatekeeper.workflow.steps.checkout import Checkout
@@ -22,11 +23,18 @@ class Attested:
 
 
 def run(
-    tools: Tools, outcome: Outcome, checkout: Checkout, approvals: tuple[Approval, ...], repository: str, started: float
+    tools: Tools,
+    outcome: Outcome,
+    checkout: Checkout,
+    approvals: tuple[Approval, ...],
+    submission: Submission,
+    started: float,
 ) -> Attested | None:
     """Sign; store with the repository where the operator asked for it. None for an undecided outcome.
 
     `started` is when the verification began: the verdict's lifetime counts from what it saw, not from when it signed.
+    It ends with the first of the approvals. Their own statements go with it, so that an enforcer need not believe that
+    the gate looked at them.
     """
     if outcome.verdict is Verdict.UNDECIDED or outcome.plan is None:
         return None
@@ -41,6 +49,7 @@ def run(
         inputs.append((f"test-result:{suite_run.suite}", result.payload_sha256))
     inputs += [(f"approval:{a.reviewer}", a.payload_sha256) for a in approvals]
     issued = tools.clock.now()
+    ends = [a.expires_at for a in approvals if a.expires_at is not None]
     verdict = tools.signer.sign(
         verdict_statement(
             outcome=outcome,
@@ -48,19 +57,19 @@ def run(
             verifier_id=tools.signer.verifier_id,
             gate_version=tools.gate_version,
             issued_at=issued,
-            expires_at=started + outcome.plan.expiry_s,
+            expires_at=min([started + outcome.plan.expiry_s, *ends]),
             purpose="PRE_MERGE",
             settings_digest=checkout.settings.digest,
             approvals=approvals,
             inputs=inputs,
             attempt=1,
-            submitter=None,
-            on_behalf_of=None,
+            submitter=submission.submitter,
+            on_behalf_of=submission.on_behalf_of,
             nonce=tools.new_id(),
         )
     )
-    bundles = [s.bundle for s in [*signed, verdict]]
-    where = tools.store.put(repository, change.head, bundles) if tools.publish else None
+    bundles = [*(a.bundle for a in approvals if a.bundle), *(s.bundle for s in [*signed, verdict])]
+    where = tools.store.put(submission.repository, change.head, bundles) if tools.publish else None
     return Attested(
         {
             "payload_sha256": verdict.payload_sha256,

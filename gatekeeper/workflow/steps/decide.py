@@ -151,6 +151,7 @@ def _approvals(
     change = checkout.change
     people = {c.author.email for c in change.commits} | {c.committer.email for c in change.commits}
     people |= {p.email for c in change.commits for p in c.co_authors()}
+    people |= set(submission.senders())
     return tools.approvals(
         submission.approvals,
         ticket_digest=intake.ticket.digest,
