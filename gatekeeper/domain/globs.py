@@ -1,4 +1,4 @@
-"""Path globs of tickets and settings, and globs over test ids. Linear in the length of the path for each segment.
+"""Path globs of tickets and settings, and globs over test ids, over one matcher that never tries the same place twice.
 
 Rules: anchored at the root; `*`, `?` and `[...]` never cross `/`; `**` stands for any number of whole segments; dot files
 match like others; case counts. `dir/**` is everything below `dir`, not `dir` itself.
@@ -6,11 +6,16 @@ match like others; case counts. `dir/**` is everything below `dir`, not `dir` it
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
+from typing import TypeVar
+
+T = TypeVar("T")
+U = TypeVar("U")
 
 MAX_GLOB = 1024
 """Characters of one glob; longer ones are refused by `problem`."""
+_STAR = ("star", "")
 
 
 def problem(glob: str) -> str | None:
@@ -45,24 +50,32 @@ def matches_any(globs: Iterable[str], path: str) -> bool:
     return any(matches(g, path) for g in globs)
 
 
-def _segments(glob: tuple[str, ...], path: tuple[str, ...]) -> bool:
-    """Segment lists against each other with one backtracking point: so this stays quadratic at worst."""
-    g = p = 0
-    star, mark = -1, 0
-    while p < len(path):
-        if g < len(glob) and glob[g] == "**":
-            star, mark = g, p
-            g += 1
-        elif g < len(glob) and _one(glob[g], path[p]):
-            g += 1
-            p += 1
-        elif star >= 0:
+def wild(pattern: Sequence[T], items: Sequence[U], star: T, hit: Callable[[T, U], bool]) -> bool:
+    """True where `pattern` covers all `items`: `star` stands for any number of them, another part for one that it hits.
+
+    Of several stars only the last one ever gives way: an earlier one that took more could leave no more to match. So
+    `hit` is called at most `len(items) * len(pattern)` times, whatever the pattern.
+    """
+    at = place = 0
+    back, mark = -1, 0
+    while place < len(items):
+        if at < len(pattern) and pattern[at] == star:
+            back, mark = at, place
+            at += 1
+        elif at < len(pattern) and hit(pattern[at], items[place]):
+            at += 1
+            place += 1
+        elif back >= 0:
             mark += 1
-            g, p = star + 1, mark
+            at, place = back + 1, mark
         else:
             return False
-    # A `**` left over at the end needs something below it: `dir/**` does not match `dir` itself.
-    return g == len(glob)
+    return all(part == star for part in pattern[at:])
+
+
+def _segments(glob: tuple[str, ...], path: tuple[str, ...]) -> bool:
+    # `**` at the end needs something below it: `dir/**` does not match `dir` itself.
+    return wild((*glob[:-1], "*", "**") if glob[-1] == "**" else glob, path, "**", _one)
 
 
 @lru_cache(maxsize=4096)
@@ -73,8 +86,8 @@ def _tokens(pattern: str) -> tuple[tuple[str, str], ...]:
     while i < len(pattern):
         c = pattern[i]
         if c == "*":
-            if not out or out[-1][0] != "star":
-                out.append(("star", ""))
+            if not out or out[-1] != _STAR:
+                out.append(_STAR)
         elif c == "?":
             out.append(("any", ""))
         elif c == "[" and (end := pattern.find("]", i + (3 if pattern[i + 1 : i + 2] in ("!", "^") else 2))) > 0:
@@ -106,26 +119,13 @@ def _hit(token: tuple[str, str], char: str) -> bool:
     return inside == (kind == "set")
 
 
-def _wild(tokens: tuple[tuple[str, str], ...], text: str) -> bool:
-    t = s = 0
-    star, mark = -1, 0
-    while s < len(text):
-        if t < len(tokens) and tokens[t][0] == "star":
-            star, mark = t, s
-            t += 1
-        elif t < len(tokens) and _hit(tokens[t], text[s]):
-            t += 1
-            s += 1
-        elif star >= 0:
-            mark += 1
-            t, s = star + 1, mark
-        else:
-            return False
-    return all(k == "star" for k, _ in tokens[t:])
-
-
 def _one(pattern: str, segment: str) -> bool:
-    return _wild(_tokens(pattern), segment)
+    return wild(_tokens(pattern), segment, _STAR, _hit)
+
+
+@lru_cache(maxsize=1024)
+def _id_tokens(glob: str) -> tuple[tuple[str, str], ...]:
+    return tuple(_STAR if c == "*" else ("any", "") if c == "?" else ("lit", c) for c in glob)
 
 
 def test_id_matches(glob: str, test_id: str) -> bool:
@@ -133,10 +133,11 @@ def test_id_matches(glob: str, test_id: str) -> bool:
 
     A glob without parameters also covers every parameter set of that test: `a.py::test_b` matches `a.py::test_b[1]`.
     """
-    tokens = tuple(("star", "") if c == "*" else ("any", "") if c == "?" else ("lit", c) for c in glob)
-    if _wild(tokens, test_id):
+    tokens = _id_tokens(glob)
+    if wild(tokens, test_id, _STAR, _hit):
         return True
-    return "[" not in glob and "[" in test_id and _wild(tokens, test_id.split("[", 1)[0])
+    bare, bracket, _ = test_id.partition("[")
+    return bool(bracket) and "[" not in glob and wild(tokens, bare, _STAR, _hit)
 
 
 test_id_matches.__test__ = False  # type: ignore[attr-defined]  # its name, not its nature: pytest would collect it
