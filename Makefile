@@ -5,7 +5,7 @@ VENV := .venv
 PY := $(VENV)/bin/python
 LIB ?= cachetools
 
-.PHONY: help setup setup-dev demo test lint bench clean
+.PHONY: help setup setup-dev demo test lint proto bench clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
@@ -27,6 +27,11 @@ lint: setup-dev ## formatting, lint, types, layers
 
 test: lint ## set up and pass the whole suite
 	@$(PY) -m pytest -q
+
+proto: setup-dev ## generate gatekeeper/api/v1 from proto/, judge style and that no client breaks
+	@$(VENV)/bin/buf format -w proto && $(VENV)/bin/buf lint proto
+	@$(PY) deploy/proto/generate.py >/dev/null
+	@$(VENV)/bin/buf breaking proto --against proto/gatekeeper/api/v1/baseline.binpb
 
 bench: setup-dev ## gate time over bare pytest time, side by side, and where the time goes
 	@$(PY) tests/bench/bench_check.py

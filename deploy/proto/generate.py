@@ -2,6 +2,8 @@
 
     python deploy/proto/generate.py            writes gatekeeper/api/v1/ in this checkout
     python deploy/proto/generate.py --out DIR  writes DIR/gatekeeper/api/v1/ instead
+    python deploy/proto/generate.py --baseline takes the present .proto files as what may never break from now on
+                                               (at a release; the breaking check compares with it)
 
 Trusts: the .proto files of this checkout and the locked protoc and mypy-protobuf of the environment it runs in. It
 opens no connection. Files that a removed .proto left behind are deleted, so that the folder is exactly what protoc makes.
@@ -21,6 +23,7 @@ from grpc_tools import protoc
 ROOT = Path(__file__).resolve().parents[2]
 PROTO = ROOT / "proto"
 PACKAGE = Path("gatekeeper/api/v1")
+BASELINE = PROTO / PACKAGE / "baseline.binpb"
 INIT = '"""Generated from proto/gatekeeper/api/v1 by deploy/proto/generate.py. Do not edit."""\n'
 
 
@@ -56,10 +59,18 @@ def generate(out: Path) -> list[Path]:
     return sorted(folder.glob("*.py*"))
 
 
+def write_baseline(path: Path = BASELINE) -> None:
+    """Writes the descriptors of all sources, without comments, to `path`."""
+    run_protoc([f"--descriptor_set_out={path}", "--include_imports"], sources())
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="Generate gatekeeper/api/v1 from proto/.")
-    parser.add_argument(
-        "--out", type=Path, default=ROOT, help="folder that holds the Python root (default: this checkout)"
-    )
-    for path in generate(parser.parse_args().out):
-        sys.stdout.write(f"{path}\n")
+    parser.add_argument("--out", type=Path, default=ROOT, help="folder of the Python root (default: this checkout)")
+    parser.add_argument("--baseline", action="store_true", help="write baseline.binpb instead")
+    arguments = parser.parse_args()
+    if arguments.baseline:
+        write_baseline()
+    else:
+        for made in generate(arguments.out):
+            sys.stdout.write(f"{made}\n")

@@ -52,9 +52,9 @@ class ArtifactServiceServicer:
     """
 
     def UploadArtifact(self, request_iterator, context):
-        """Uploads one artifact: a header, then its content in chunks, in order. Stored only when the stream ends and size and digest are
-        those of the header; a broken, short, long or different upload leaves nothing. Uploading what is there already answers the
-        same and needs no request id.
+        """Uploads one artifact: a header, then its content in chunks, in order. Stored only when the stream ends and size and
+        digest are those of the header; a broken, short, long or different upload leaves nothing. Uploading what is there
+        already answers the same and needs no request id.
 
         Role: agent, reviewer or operator.
         Errors: INVALID_ARGUMENT (INPUT_MALFORMED, INPUT_TOO_LARGE, ARTIFACT_SEQUENCE, ARTIFACT_SIZE, ARTIFACT_DIGEST),
@@ -69,7 +69,8 @@ class ArtifactServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetArtifact(self, request, context):
-        """Streams one artifact: a header, then its content in chunks. Agents get only what they uploaded; anything else is unknown to them.
+        """Streams one artifact: a header, then its content in chunks. Agents get only what they uploaded; anything else is
+        unknown to them.
 
         Role: agent, reviewer or operator.
         Errors: INVALID_ARGUMENT (INPUT_MALFORMED, INPUT_TOO_LARGE), UNAUTHENTICATED (CREDENTIAL_MISSING,

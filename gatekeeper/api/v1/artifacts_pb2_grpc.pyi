@@ -34,9 +34,9 @@ class ArtifactServiceStub:
     @_typing.overload
     def __new__(cls, channel: _aio.Channel) -> ArtifactServiceAsyncStub: ...
     UploadArtifact: _grpc.StreamUnaryMultiCallable[_artifacts_pb2.UploadArtifactRequest, _artifacts_pb2.UploadArtifactResponse]
-    """Uploads one artifact: a header, then its content in chunks, in order. Stored only when the stream ends and size and digest are
-    those of the header; a broken, short, long or different upload leaves nothing. Uploading what is there already answers the
-    same and needs no request id.
+    """Uploads one artifact: a header, then its content in chunks, in order. Stored only when the stream ends and size and
+    digest are those of the header; a broken, short, long or different upload leaves nothing. Uploading what is there
+    already answers the same and needs no request id.
 
     Role: agent, reviewer or operator.
     Errors: INVALID_ARGUMENT (INPUT_MALFORMED, INPUT_TOO_LARGE, ARTIFACT_SEQUENCE, ARTIFACT_SIZE, ARTIFACT_DIGEST),
@@ -47,7 +47,8 @@ class ArtifactServiceStub:
     seconds between chunks.
     """
     GetArtifact: _grpc.UnaryStreamMultiCallable[_artifacts_pb2.GetArtifactRequest, _artifacts_pb2.GetArtifactResponse]
-    """Streams one artifact: a header, then its content in chunks. Agents get only what they uploaded; anything else is unknown to them.
+    """Streams one artifact: a header, then its content in chunks. Agents get only what they uploaded; anything else is
+    unknown to them.
 
     Role: agent, reviewer or operator.
     Errors: INVALID_ARGUMENT (INPUT_MALFORMED, INPUT_TOO_LARGE), UNAUTHENTICATED (CREDENTIAL_MISSING,
@@ -62,9 +63,9 @@ class ArtifactServiceAsyncStub(ArtifactServiceStub):
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     UploadArtifact: _aio.StreamUnaryMultiCallable[_artifacts_pb2.UploadArtifactRequest, _artifacts_pb2.UploadArtifactResponse]  # type: ignore[assignment]
-    """Uploads one artifact: a header, then its content in chunks, in order. Stored only when the stream ends and size and digest are
-    those of the header; a broken, short, long or different upload leaves nothing. Uploading what is there already answers the
-    same and needs no request id.
+    """Uploads one artifact: a header, then its content in chunks, in order. Stored only when the stream ends and size and
+    digest are those of the header; a broken, short, long or different upload leaves nothing. Uploading what is there
+    already answers the same and needs no request id.
 
     Role: agent, reviewer or operator.
     Errors: INVALID_ARGUMENT (INPUT_MALFORMED, INPUT_TOO_LARGE, ARTIFACT_SEQUENCE, ARTIFACT_SIZE, ARTIFACT_DIGEST),
@@ -75,7 +76,8 @@ class ArtifactServiceAsyncStub(ArtifactServiceStub):
     seconds between chunks.
     """
     GetArtifact: _aio.UnaryStreamMultiCallable[_artifacts_pb2.GetArtifactRequest, _artifacts_pb2.GetArtifactResponse]  # type: ignore[assignment]
-    """Streams one artifact: a header, then its content in chunks. Agents get only what they uploaded; anything else is unknown to them.
+    """Streams one artifact: a header, then its content in chunks. Agents get only what they uploaded; anything else is
+    unknown to them.
 
     Role: agent, reviewer or operator.
     Errors: INVALID_ARGUMENT (INPUT_MALFORMED, INPUT_TOO_LARGE), UNAUTHENTICATED (CREDENTIAL_MISSING,
@@ -93,9 +95,9 @@ class ArtifactServiceServicer(metaclass=_abc_1.ABCMeta):
         request_iterator: _MaybeAsyncIterator[_artifacts_pb2.UploadArtifactRequest],
         context: _ServicerContext,
     ) -> _typing.Union[_artifacts_pb2.UploadArtifactResponse, _abc.Awaitable[_artifacts_pb2.UploadArtifactResponse]]:
-        """Uploads one artifact: a header, then its content in chunks, in order. Stored only when the stream ends and size and digest are
-        those of the header; a broken, short, long or different upload leaves nothing. Uploading what is there already answers the
-        same and needs no request id.
+        """Uploads one artifact: a header, then its content in chunks, in order. Stored only when the stream ends and size and
+        digest are those of the header; a broken, short, long or different upload leaves nothing. Uploading what is there
+        already answers the same and needs no request id.
 
         Role: agent, reviewer or operator.
         Errors: INVALID_ARGUMENT (INPUT_MALFORMED, INPUT_TOO_LARGE, ARTIFACT_SEQUENCE, ARTIFACT_SIZE, ARTIFACT_DIGEST),
@@ -112,7 +114,8 @@ class ArtifactServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _artifacts_pb2.GetArtifactRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_abc.Iterator[_artifacts_pb2.GetArtifactResponse], _abc.AsyncIterator[_artifacts_pb2.GetArtifactResponse]]:
-        """Streams one artifact: a header, then its content in chunks. Agents get only what they uploaded; anything else is unknown to them.
+        """Streams one artifact: a header, then its content in chunks. Agents get only what they uploaded; anything else is
+        unknown to them.
 
         Role: agent, reviewer or operator.
         Errors: INVALID_ARGUMENT (INPUT_MALFORMED, INPUT_TOO_LARGE), UNAUTHENTICATED (CREDENTIAL_MISSING,

@@ -26,7 +26,8 @@ if _version_not_supported:
 
 
 class AttestationServiceStub:
-    """AttestationService hands out signed statements. Whoever enforces verifies the bundle; the other fields only help to find it.
+    """AttestationService hands out signed statements. Whoever enforces verifies the bundle; the other fields only help to
+    find it.
     """
 
     def __init__(self, channel):
@@ -48,7 +49,8 @@ class AttestationServiceStub:
 
 
 class AttestationServiceServicer:
-    """AttestationService hands out signed statements. Whoever enforces verifies the bundle; the other fields only help to find it.
+    """AttestationService hands out signed statements. Whoever enforces verifies the bundle; the other fields only help to
+    find it.
     """
 
     def GetAttestation(self, request, context):
@@ -100,7 +102,8 @@ def add_AttestationServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class AttestationService:
-    """AttestationService hands out signed statements. Whoever enforces verifies the bundle; the other fields only help to find it.
+    """AttestationService hands out signed statements. Whoever enforces verifies the bundle; the other fields only help to
+    find it.
     """
 
     @staticmethod

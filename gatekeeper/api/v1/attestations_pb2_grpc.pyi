@@ -27,7 +27,9 @@ GRPC_GENERATED_VERSION: str
 GRPC_VERSION: str
 
 class AttestationServiceStub:
-    """AttestationService hands out signed statements. Whoever enforces verifies the bundle; the other fields only help to find it."""
+    """AttestationService hands out signed statements. Whoever enforces verifies the bundle; the other fields only help to
+    find it.
+    """
 
     @_typing.overload
     def __new__(cls, channel: _grpc.Channel) -> _Self: ...
@@ -55,7 +57,9 @@ class AttestationServiceStub:
 
 @_typing.type_check_only
 class AttestationServiceAsyncStub(AttestationServiceStub):
-    """AttestationService hands out signed statements. Whoever enforces verifies the bundle; the other fields only help to find it."""
+    """AttestationService hands out signed statements. Whoever enforces verifies the bundle; the other fields only help to
+    find it.
+    """
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     GetAttestation: _aio.UnaryUnaryMultiCallable[_attestations_pb2.GetAttestationRequest, _attestations_pb2.GetAttestationResponse]  # type: ignore[assignment]
@@ -79,7 +83,9 @@ class AttestationServiceAsyncStub(AttestationServiceStub):
     """
 
 class AttestationServiceServicer(metaclass=_abc_1.ABCMeta):
-    """AttestationService hands out signed statements. Whoever enforces verifies the bundle; the other fields only help to find it."""
+    """AttestationService hands out signed statements. Whoever enforces verifies the bundle; the other fields only help to
+    find it.
+    """
 
     @_abc_1.abstractmethod
     def GetAttestation(

@@ -117,7 +117,9 @@ class Change(_message.Message):
     state: Global___Change.State.ValueType
     """Where it stands."""
     state_reason: _builtins.str
-    """Open word: why it is in this state where the state alone does not say (a reason code, or "cancelled"); may be empty."""
+    """Open word: why it is in this state where the state alone does not say (a reason code, or "cancelled"); may be
+    empty.
+    """
     attempts_used: _builtins.int
     """Attempts counted so far."""
     attempts_allowed: _builtins.int

@@ -154,7 +154,9 @@ class AbandonChangeRequest(_message.Message):
     comment: _builtins.str
     """Why."""
     request_id: _builtins.str
-    """UUID that makes the request idempotent: the same id with the same content gets the same answer for 24 hours. Required."""
+    """UUID that makes the request idempotent: the same id with the same content gets the same answer for 24 hours.
+    Required.
+    """
     def __init__(
         self,
         *,
@@ -215,7 +217,9 @@ class RaiseQuestionRequest(_message.Message):
     text: _builtins.str
     """What the person should know. Required."""
     request_id: _builtins.str
-    """UUID that makes the request idempotent: the same id with the same content gets the same answer for 24 hours. Required."""
+    """UUID that makes the request idempotent: the same id with the same content gets the same answer for 24 hours.
+    Required.
+    """
     def __init__(
         self,
         *,

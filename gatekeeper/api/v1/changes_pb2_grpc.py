@@ -104,8 +104,9 @@ class ChangeServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def RaiseQuestion(self, request, context):
-        """Calls a person: the ticket contradicts itself or the repository. The change becomes HUMAN_DECISION_NEEDED and no verdict of it
-        counts until a review answers. A change not yet known is created, so that a conflict can be raised before any work.
+        """Calls a person: the ticket contradicts itself or the repository. The change becomes HUMAN_DECISION_NEEDED and no
+        verdict of it counts until a review answers. A change not yet known is created, so that a conflict can be raised
+        before any work.
 
         Role: agent.
         Errors: INVALID_ARGUMENT (INPUT_MALFORMED, INPUT_TOO_LARGE), UNAUTHENTICATED (CREDENTIAL_MISSING,

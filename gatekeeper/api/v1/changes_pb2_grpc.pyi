@@ -64,8 +64,9 @@ class ChangeServiceStub:
     Limits: request 16 KiB, comment 4 KiB.
     """
     RaiseQuestion: _grpc.UnaryUnaryMultiCallable[_changes_pb2.RaiseQuestionRequest, _changes_pb2.RaiseQuestionResponse]
-    """Calls a person: the ticket contradicts itself or the repository. The change becomes HUMAN_DECISION_NEEDED and no verdict of it
-    counts until a review answers. A change not yet known is created, so that a conflict can be raised before any work.
+    """Calls a person: the ticket contradicts itself or the repository. The change becomes HUMAN_DECISION_NEEDED and no
+    verdict of it counts until a review answers. A change not yet known is created, so that a conflict can be raised
+    before any work.
 
     Role: agent.
     Errors: INVALID_ARGUMENT (INPUT_MALFORMED, INPUT_TOO_LARGE), UNAUTHENTICATED (CREDENTIAL_MISSING,
@@ -112,8 +113,9 @@ class ChangeServiceAsyncStub(ChangeServiceStub):
     Limits: request 16 KiB, comment 4 KiB.
     """
     RaiseQuestion: _aio.UnaryUnaryMultiCallable[_changes_pb2.RaiseQuestionRequest, _changes_pb2.RaiseQuestionResponse]  # type: ignore[assignment]
-    """Calls a person: the ticket contradicts itself or the repository. The change becomes HUMAN_DECISION_NEEDED and no verdict of it
-    counts until a review answers. A change not yet known is created, so that a conflict can be raised before any work.
+    """Calls a person: the ticket contradicts itself or the repository. The change becomes HUMAN_DECISION_NEEDED and no
+    verdict of it counts until a review answers. A change not yet known is created, so that a conflict can be raised
+    before any work.
 
     Role: agent.
     Errors: INVALID_ARGUMENT (INPUT_MALFORMED, INPUT_TOO_LARGE), UNAUTHENTICATED (CREDENTIAL_MISSING,
@@ -181,8 +183,9 @@ class ChangeServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _changes_pb2.RaiseQuestionRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_changes_pb2.RaiseQuestionResponse, _abc.Awaitable[_changes_pb2.RaiseQuestionResponse]]:
-        """Calls a person: the ticket contradicts itself or the repository. The change becomes HUMAN_DECISION_NEEDED and no verdict of it
-        counts until a review answers. A change not yet known is created, so that a conflict can be raised before any work.
+        """Calls a person: the ticket contradicts itself or the repository. The change becomes HUMAN_DECISION_NEEDED and no
+        verdict of it counts until a review answers. A change not yet known is created, so that a conflict can be raised
+        before any work.
 
         Role: agent.
         Errors: INVALID_ARGUMENT (INPUT_MALFORMED, INPUT_TOO_LARGE), UNAUTHENTICATED (CREDENTIAL_MISSING,

@@ -19,7 +19,9 @@ DESCRIPTOR: _descriptor.FileDescriptor
 
 @_typing.final
 class Finding(_message.Message):
-    """Finding is one thing that the gate says about a change. Texts that came from the change are made harmless for display."""
+    """Finding is one thing that the gate says about a change. Texts that came from the change are made harmless for
+    display.
+    """
 
     DESCRIPTOR: _descriptor.Descriptor
 

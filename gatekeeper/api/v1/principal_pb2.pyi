@@ -61,7 +61,9 @@ class Principal(_message.Message):
     kind: Global___Principal.Kind.ValueType
     """Person, agent or service."""
     on_behalf_of: _builtins.str
-    """Subject for whom this principal acts; empty when it acts for itself. That subject cannot decide on the change either."""
+    """Subject for whom this principal acts; empty when it acts for itself. That subject cannot decide on the change
+    either.
+    """
     def __init__(
         self,
         *,

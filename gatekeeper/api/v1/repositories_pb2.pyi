@@ -34,7 +34,9 @@ class RegisterRepositoryRequest(_message.Message):
     repository_id: _builtins.str
     """Last segment of the new name. Required."""
     request_id: _builtins.str
-    """UUID that makes the request idempotent: the same id with the same content gets the same answer for 24 hours. Required."""
+    """UUID that makes the request idempotent: the same id with the same content gets the same answer for 24 hours.
+    Required.
+    """
     @_builtins.property
     def repository(self) -> _repository_pb2.Repository:
         """The repository; its `name` and output-only fields are ignored. Required."""

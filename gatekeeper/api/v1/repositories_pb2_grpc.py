@@ -57,8 +57,8 @@ class RepositoryServiceServicer:
     """
 
     def RegisterRepository(self, request, context):
-        """Registers a repository. At once: shape, sizes, name not taken. Later: whether the source can be reached (`gatekeeper doctor`
-        and the first verification tell).
+        """Registers a repository. At once: shape, sizes, name not taken. Later: whether the source can be reached
+        (`gatekeeper doctor` and the first verification tell).
 
         Role: operator.
         Errors: INVALID_ARGUMENT (INPUT_MALFORMED, INPUT_TOO_LARGE), UNAUTHENTICATED (CREDENTIAL_MISSING,

@@ -34,8 +34,8 @@ class RepositoryServiceStub:
     @_typing.overload
     def __new__(cls, channel: _aio.Channel) -> RepositoryServiceAsyncStub: ...
     RegisterRepository: _grpc.UnaryUnaryMultiCallable[_repositories_pb2.RegisterRepositoryRequest, _repositories_pb2.RegisterRepositoryResponse]
-    """Registers a repository. At once: shape, sizes, name not taken. Later: whether the source can be reached (`gatekeeper doctor`
-    and the first verification tell).
+    """Registers a repository. At once: shape, sizes, name not taken. Later: whether the source can be reached
+    (`gatekeeper doctor` and the first verification tell).
 
     Role: operator.
     Errors: INVALID_ARGUMENT (INPUT_MALFORMED, INPUT_TOO_LARGE), UNAUTHENTICATED (CREDENTIAL_MISSING,
@@ -69,8 +69,8 @@ class RepositoryServiceAsyncStub(RepositoryServiceStub):
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     RegisterRepository: _aio.UnaryUnaryMultiCallable[_repositories_pb2.RegisterRepositoryRequest, _repositories_pb2.RegisterRepositoryResponse]  # type: ignore[assignment]
-    """Registers a repository. At once: shape, sizes, name not taken. Later: whether the source can be reached (`gatekeeper doctor`
-    and the first verification tell).
+    """Registers a repository. At once: shape, sizes, name not taken. Later: whether the source can be reached
+    (`gatekeeper doctor` and the first verification tell).
 
     Role: operator.
     Errors: INVALID_ARGUMENT (INPUT_MALFORMED, INPUT_TOO_LARGE), UNAUTHENTICATED (CREDENTIAL_MISSING,
@@ -107,8 +107,8 @@ class RepositoryServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _repositories_pb2.RegisterRepositoryRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_repositories_pb2.RegisterRepositoryResponse, _abc.Awaitable[_repositories_pb2.RegisterRepositoryResponse]]:
-        """Registers a repository. At once: shape, sizes, name not taken. Later: whether the source can be reached (`gatekeeper doctor`
-        and the first verification tell).
+        """Registers a repository. At once: shape, sizes, name not taken. Later: whether the source can be reached
+        (`gatekeeper doctor` and the first verification tell).
 
         Role: operator.
         Errors: INVALID_ARGUMENT (INPUT_MALFORMED, INPUT_TOO_LARGE), UNAUTHENTICATED (CREDENTIAL_MISSING,

@@ -94,8 +94,8 @@ class Review(_message.Message):
     amended_ticket: _builtins.bytes
     """New ticket document for AMEND_TICKET, at most 256 KiB."""
     statement_bundle: _builtins.bytes
-    """The reviewer's own signature over the approval statement: Sigstore bundle v0.3, JSON, at most 256 KiB. Optional unless
-    the policy demands it; verified before the review is stored.
+    """The reviewer's own signature over the approval statement: Sigstore bundle v0.3, JSON, at most 256 KiB. Optional
+    unless the policy demands it; verified before the review is stored.
     """
     attestation: _builtins.str
     """Output only. Resource name of the signed statement of this review; empty where none was signed."""

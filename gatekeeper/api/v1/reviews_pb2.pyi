@@ -30,7 +30,9 @@ class CreateReviewRequest(_message.Message):
     parent: _builtins.str
     """Resource name of the change. Required."""
     request_id: _builtins.str
-    """UUID that makes the request idempotent: the same id with the same content gets the same answer for 24 hours. Required."""
+    """UUID that makes the request idempotent: the same id with the same content gets the same answer for 24 hours.
+    Required.
+    """
     @_builtins.property
     def review(self) -> _review_pb2.Review:
         """The decision; its output-only fields are ignored. Required."""

@@ -47,9 +47,9 @@ class ReviewServiceServicer:
     """
 
     def CreateReview(self, request, context):
-        """Stores a decision and moves the change. At once: the reviewer is a person who neither wrote, submitted, delegated nor co-authored
-        the change; verification, ticket digest and diff digest are the ones that count now; a signed statement verifies. Nothing is
-        stored otherwise. An approval is refused while anything is rejected or undecided.
+        """Stores a decision and moves the change. At once: the reviewer is a person who neither wrote, submitted, delegated
+        nor co-authored the change; verification, ticket digest and diff digest are the ones that count now; a signed
+        statement verifies. Nothing is stored otherwise. An approval is refused while anything is rejected or undecided.
 
         Role: reviewer.
         Errors: INVALID_ARGUMENT (INPUT_MALFORMED, INPUT_TOO_LARGE, TICKET_MALFORMED, APPROVAL_MALFORMED,

@@ -34,9 +34,9 @@ class ReviewServiceStub:
     @_typing.overload
     def __new__(cls, channel: _aio.Channel) -> ReviewServiceAsyncStub: ...
     CreateReview: _grpc.UnaryUnaryMultiCallable[_reviews_pb2.CreateReviewRequest, _reviews_pb2.CreateReviewResponse]
-    """Stores a decision and moves the change. At once: the reviewer is a person who neither wrote, submitted, delegated nor co-authored
-    the change; verification, ticket digest and diff digest are the ones that count now; a signed statement verifies. Nothing is
-    stored otherwise. An approval is refused while anything is rejected or undecided.
+    """Stores a decision and moves the change. At once: the reviewer is a person who neither wrote, submitted, delegated
+    nor co-authored the change; verification, ticket digest and diff digest are the ones that count now; a signed
+    statement verifies. Nothing is stored otherwise. An approval is refused while anything is rejected or undecided.
 
     Role: reviewer.
     Errors: INVALID_ARGUMENT (INPUT_MALFORMED, INPUT_TOO_LARGE, TICKET_MALFORMED, APPROVAL_MALFORMED,
@@ -56,9 +56,9 @@ class ReviewServiceAsyncStub(ReviewServiceStub):
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     CreateReview: _aio.UnaryUnaryMultiCallable[_reviews_pb2.CreateReviewRequest, _reviews_pb2.CreateReviewResponse]  # type: ignore[assignment]
-    """Stores a decision and moves the change. At once: the reviewer is a person who neither wrote, submitted, delegated nor co-authored
-    the change; verification, ticket digest and diff digest are the ones that count now; a signed statement verifies. Nothing is
-    stored otherwise. An approval is refused while anything is rejected or undecided.
+    """Stores a decision and moves the change. At once: the reviewer is a person who neither wrote, submitted, delegated
+    nor co-authored the change; verification, ticket digest and diff digest are the ones that count now; a signed
+    statement verifies. Nothing is stored otherwise. An approval is refused while anything is rejected or undecided.
 
     Role: reviewer.
     Errors: INVALID_ARGUMENT (INPUT_MALFORMED, INPUT_TOO_LARGE, TICKET_MALFORMED, APPROVAL_MALFORMED,
@@ -81,9 +81,9 @@ class ReviewServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _reviews_pb2.CreateReviewRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_reviews_pb2.CreateReviewResponse, _abc.Awaitable[_reviews_pb2.CreateReviewResponse]]:
-        """Stores a decision and moves the change. At once: the reviewer is a person who neither wrote, submitted, delegated nor co-authored
-        the change; verification, ticket digest and diff digest are the ones that count now; a signed statement verifies. Nothing is
-        stored otherwise. An approval is refused while anything is rejected or undecided.
+        """Stores a decision and moves the change. At once: the reviewer is a person who neither wrote, submitted, delegated
+        nor co-authored the change; verification, ticket digest and diff digest are the ones that count now; a signed
+        statement verifies. Nothing is stored otherwise. An approval is refused while anything is rejected or undecided.
 
         Role: reviewer.
         Errors: INVALID_ARGUMENT (INPUT_MALFORMED, INPUT_TOO_LARGE, TICKET_MALFORMED, APPROVAL_MALFORMED,

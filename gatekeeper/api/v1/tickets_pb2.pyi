@@ -33,7 +33,9 @@ class CreateTicketRequest(_message.Message):
     document: _builtins.bytes
     """Ticket document, JSON as in docs/ticket.md; its `id` becomes the last segment of the name. Required."""
     request_id: _builtins.str
-    """UUID that makes the request idempotent: the same id with the same content gets the same answer for 24 hours. Required."""
+    """UUID that makes the request idempotent: the same id with the same content gets the same answer for 24 hours.
+    Required.
+    """
     def __init__(
         self,
         *,
@@ -208,9 +210,13 @@ class ApproveTicketRequest(_message.Message):
     comment: _builtins.str
     """Words of the person."""
     statement_bundle: _builtins.bytes
-    """The person's own signature over the approval statement: Sigstore bundle v0.3, JSON. Optional unless the policy demands it."""
+    """The person's own signature over the approval statement: Sigstore bundle v0.3, JSON. Optional unless the policy
+    demands it.
+    """
     request_id: _builtins.str
-    """UUID that makes the request idempotent: the same id with the same content gets the same answer for 24 hours. Required."""
+    """UUID that makes the request idempotent: the same id with the same content gets the same answer for 24 hours.
+    Required.
+    """
     def __init__(
         self,
         *,
@@ -273,7 +279,9 @@ class RejectTicketRequest(_message.Message):
     comment: _builtins.str
     """Why. Required."""
     request_id: _builtins.str
-    """UUID that makes the request idempotent: the same id with the same content gets the same answer for 24 hours. Required."""
+    """UUID that makes the request idempotent: the same id with the same content gets the same answer for 24 hours.
+    Required.
+    """
     def __init__(
         self,
         *,
@@ -332,7 +340,9 @@ class AmendTicketRequest(_message.Message):
     etag: _builtins.str
     """Etag of the revision that is replaced. Required."""
     request_id: _builtins.str
-    """UUID that makes the request idempotent: the same id with the same content gets the same answer for 24 hours. Required."""
+    """UUID that makes the request idempotent: the same id with the same content gets the same answer for 24 hours.
+    Required.
+    """
     def __init__(
         self,
         *,

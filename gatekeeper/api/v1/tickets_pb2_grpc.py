@@ -72,8 +72,8 @@ class TicketServiceServicer:
     """
 
     def CreateTicket(self, request, context):
-        """Proposes a ticket. At once: the document is parsed strictly and its `id` must be new in the repository. Later, against the
-        base of each verification: whether the suites it names exist.
+        """Proposes a ticket. At once: the document is parsed strictly and its `id` must be new in the repository. Later,
+        against the base of each verification: whether the suites it names exist.
 
         Role: agent, reviewer or operator.
         Errors: INVALID_ARGUMENT (INPUT_MALFORMED, INPUT_TOO_LARGE, TICKET_MALFORMED), UNAUTHENTICATED
@@ -114,7 +114,8 @@ class TicketServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ApproveTicket(self, request, context):
-        """Approves exactly the digest named. Only a person can, and never the author of the revision or whom the author acts for.
+        """Approves exactly the digest named. Only a person can, and never the author of the revision or whom the author acts
+        for.
 
         Role: reviewer.
         Errors: INVALID_ARGUMENT (INPUT_MALFORMED, INPUT_TOO_LARGE, APPROVAL_MALFORMED, APPROVAL_UNKNOWN_KEY),
@@ -129,7 +130,8 @@ class TicketServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def RejectTicket(self, request, context):
-        """Rejects exactly the digest named. An approved revision can be rejected too: submissions that name it are refused from then on.
+        """Rejects exactly the digest named. An approved revision can be rejected too: submissions that name it are refused
+        from then on.
 
         Role: reviewer.
         Errors: INVALID_ARGUMENT (INPUT_MALFORMED, INPUT_TOO_LARGE), UNAUTHENTICATED (CREDENTIAL_MISSING,
@@ -144,8 +146,8 @@ class TicketServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def AmendTicket(self, request, context):
-        """Replaces the document: a new revision, PROPOSED, whoever amends. The revision before becomes SUPERSEDED and its approval void;
-        verdicts on it are no longer current.
+        """Replaces the document: a new revision, PROPOSED, whoever amends. The revision before becomes SUPERSEDED and its
+        approval void; verdicts on it are no longer current.
 
         Role: agent, reviewer or operator.
         Errors: INVALID_ARGUMENT (INPUT_MALFORMED, INPUT_TOO_LARGE, TICKET_MALFORMED), UNAUTHENTICATED

@@ -34,8 +34,8 @@ class TicketServiceStub:
     @_typing.overload
     def __new__(cls, channel: _aio.Channel) -> TicketServiceAsyncStub: ...
     CreateTicket: _grpc.UnaryUnaryMultiCallable[_tickets_pb2.CreateTicketRequest, _tickets_pb2.CreateTicketResponse]
-    """Proposes a ticket. At once: the document is parsed strictly and its `id` must be new in the repository. Later, against the
-    base of each verification: whether the suites it names exist.
+    """Proposes a ticket. At once: the document is parsed strictly and its `id` must be new in the repository. Later,
+    against the base of each verification: whether the suites it names exist.
 
     Role: agent, reviewer or operator.
     Errors: INVALID_ARGUMENT (INPUT_MALFORMED, INPUT_TOO_LARGE, TICKET_MALFORMED), UNAUTHENTICATED
@@ -64,7 +64,8 @@ class TicketServiceStub:
     Limits: request 4 KiB, 100 a page.
     """
     ApproveTicket: _grpc.UnaryUnaryMultiCallable[_tickets_pb2.ApproveTicketRequest, _tickets_pb2.ApproveTicketResponse]
-    """Approves exactly the digest named. Only a person can, and never the author of the revision or whom the author acts for.
+    """Approves exactly the digest named. Only a person can, and never the author of the revision or whom the author acts
+    for.
 
     Role: reviewer.
     Errors: INVALID_ARGUMENT (INPUT_MALFORMED, INPUT_TOO_LARGE, APPROVAL_MALFORMED, APPROVAL_UNKNOWN_KEY),
@@ -75,7 +76,8 @@ class TicketServiceStub:
     Limits: request 320 KiB, comment 4 KiB, signed statement 256 KiB.
     """
     RejectTicket: _grpc.UnaryUnaryMultiCallable[_tickets_pb2.RejectTicketRequest, _tickets_pb2.RejectTicketResponse]
-    """Rejects exactly the digest named. An approved revision can be rejected too: submissions that name it are refused from then on.
+    """Rejects exactly the digest named. An approved revision can be rejected too: submissions that name it are refused
+    from then on.
 
     Role: reviewer.
     Errors: INVALID_ARGUMENT (INPUT_MALFORMED, INPUT_TOO_LARGE), UNAUTHENTICATED (CREDENTIAL_MISSING,
@@ -86,8 +88,8 @@ class TicketServiceStub:
     Limits: request 16 KiB, comment 4 KiB.
     """
     AmendTicket: _grpc.UnaryUnaryMultiCallable[_tickets_pb2.AmendTicketRequest, _tickets_pb2.AmendTicketResponse]
-    """Replaces the document: a new revision, PROPOSED, whoever amends. The revision before becomes SUPERSEDED and its approval void;
-    verdicts on it are no longer current.
+    """Replaces the document: a new revision, PROPOSED, whoever amends. The revision before becomes SUPERSEDED and its
+    approval void; verdicts on it are no longer current.
 
     Role: agent, reviewer or operator.
     Errors: INVALID_ARGUMENT (INPUT_MALFORMED, INPUT_TOO_LARGE, TICKET_MALFORMED), UNAUTHENTICATED
@@ -103,8 +105,8 @@ class TicketServiceAsyncStub(TicketServiceStub):
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     CreateTicket: _aio.UnaryUnaryMultiCallable[_tickets_pb2.CreateTicketRequest, _tickets_pb2.CreateTicketResponse]  # type: ignore[assignment]
-    """Proposes a ticket. At once: the document is parsed strictly and its `id` must be new in the repository. Later, against the
-    base of each verification: whether the suites it names exist.
+    """Proposes a ticket. At once: the document is parsed strictly and its `id` must be new in the repository. Later,
+    against the base of each verification: whether the suites it names exist.
 
     Role: agent, reviewer or operator.
     Errors: INVALID_ARGUMENT (INPUT_MALFORMED, INPUT_TOO_LARGE, TICKET_MALFORMED), UNAUTHENTICATED
@@ -133,7 +135,8 @@ class TicketServiceAsyncStub(TicketServiceStub):
     Limits: request 4 KiB, 100 a page.
     """
     ApproveTicket: _aio.UnaryUnaryMultiCallable[_tickets_pb2.ApproveTicketRequest, _tickets_pb2.ApproveTicketResponse]  # type: ignore[assignment]
-    """Approves exactly the digest named. Only a person can, and never the author of the revision or whom the author acts for.
+    """Approves exactly the digest named. Only a person can, and never the author of the revision or whom the author acts
+    for.
 
     Role: reviewer.
     Errors: INVALID_ARGUMENT (INPUT_MALFORMED, INPUT_TOO_LARGE, APPROVAL_MALFORMED, APPROVAL_UNKNOWN_KEY),
@@ -144,7 +147,8 @@ class TicketServiceAsyncStub(TicketServiceStub):
     Limits: request 320 KiB, comment 4 KiB, signed statement 256 KiB.
     """
     RejectTicket: _aio.UnaryUnaryMultiCallable[_tickets_pb2.RejectTicketRequest, _tickets_pb2.RejectTicketResponse]  # type: ignore[assignment]
-    """Rejects exactly the digest named. An approved revision can be rejected too: submissions that name it are refused from then on.
+    """Rejects exactly the digest named. An approved revision can be rejected too: submissions that name it are refused
+    from then on.
 
     Role: reviewer.
     Errors: INVALID_ARGUMENT (INPUT_MALFORMED, INPUT_TOO_LARGE), UNAUTHENTICATED (CREDENTIAL_MISSING,
@@ -155,8 +159,8 @@ class TicketServiceAsyncStub(TicketServiceStub):
     Limits: request 16 KiB, comment 4 KiB.
     """
     AmendTicket: _aio.UnaryUnaryMultiCallable[_tickets_pb2.AmendTicketRequest, _tickets_pb2.AmendTicketResponse]  # type: ignore[assignment]
-    """Replaces the document: a new revision, PROPOSED, whoever amends. The revision before becomes SUPERSEDED and its approval void;
-    verdicts on it are no longer current.
+    """Replaces the document: a new revision, PROPOSED, whoever amends. The revision before becomes SUPERSEDED and its
+    approval void; verdicts on it are no longer current.
 
     Role: agent, reviewer or operator.
     Errors: INVALID_ARGUMENT (INPUT_MALFORMED, INPUT_TOO_LARGE, TICKET_MALFORMED), UNAUTHENTICATED
@@ -175,8 +179,8 @@ class TicketServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _tickets_pb2.CreateTicketRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_tickets_pb2.CreateTicketResponse, _abc.Awaitable[_tickets_pb2.CreateTicketResponse]]:
-        """Proposes a ticket. At once: the document is parsed strictly and its `id` must be new in the repository. Later, against the
-        base of each verification: whether the suites it names exist.
+        """Proposes a ticket. At once: the document is parsed strictly and its `id` must be new in the repository. Later,
+        against the base of each verification: whether the suites it names exist.
 
         Role: agent, reviewer or operator.
         Errors: INVALID_ARGUMENT (INPUT_MALFORMED, INPUT_TOO_LARGE, TICKET_MALFORMED), UNAUTHENTICATED
@@ -223,7 +227,8 @@ class TicketServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _tickets_pb2.ApproveTicketRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_tickets_pb2.ApproveTicketResponse, _abc.Awaitable[_tickets_pb2.ApproveTicketResponse]]:
-        """Approves exactly the digest named. Only a person can, and never the author of the revision or whom the author acts for.
+        """Approves exactly the digest named. Only a person can, and never the author of the revision or whom the author acts
+        for.
 
         Role: reviewer.
         Errors: INVALID_ARGUMENT (INPUT_MALFORMED, INPUT_TOO_LARGE, APPROVAL_MALFORMED, APPROVAL_UNKNOWN_KEY),
@@ -240,7 +245,8 @@ class TicketServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _tickets_pb2.RejectTicketRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_tickets_pb2.RejectTicketResponse, _abc.Awaitable[_tickets_pb2.RejectTicketResponse]]:
-        """Rejects exactly the digest named. An approved revision can be rejected too: submissions that name it are refused from then on.
+        """Rejects exactly the digest named. An approved revision can be rejected too: submissions that name it are refused
+        from then on.
 
         Role: reviewer.
         Errors: INVALID_ARGUMENT (INPUT_MALFORMED, INPUT_TOO_LARGE), UNAUTHENTICATED (CREDENTIAL_MISSING,
@@ -257,8 +263,8 @@ class TicketServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _tickets_pb2.AmendTicketRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_tickets_pb2.AmendTicketResponse, _abc.Awaitable[_tickets_pb2.AmendTicketResponse]]:
-        """Replaces the document: a new revision, PROPOSED, whoever amends. The revision before becomes SUPERSEDED and its approval void;
-        verdicts on it are no longer current.
+        """Replaces the document: a new revision, PROPOSED, whoever amends. The revision before becomes SUPERSEDED and its
+        approval void; verdicts on it are no longer current.
 
         Role: agent, reviewer or operator.
         Errors: INVALID_ARGUMENT (INPUT_MALFORMED, INPUT_TOO_LARGE, TICKET_MALFORMED), UNAUTHENTICATED

@@ -23,7 +23,9 @@ DESCRIPTOR: _descriptor.FileDescriptor
 
 @_typing.final
 class UsageReport(_message.Message):
-    """UsageReport is what models consumed for a change, as somebody reported it. It informs budgets and figures; it proves nothing."""
+    """UsageReport is what models consumed for a change, as somebody reported it. It informs budgets and figures; it proves
+    nothing.
+    """
 
     DESCRIPTOR: _descriptor.Descriptor
 

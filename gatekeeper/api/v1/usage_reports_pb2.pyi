@@ -26,7 +26,9 @@ class ReportUsageRequest(_message.Message):
     USAGE_REPORT_FIELD_NUMBER: _builtins.int
     REQUEST_ID_FIELD_NUMBER: _builtins.int
     request_id: _builtins.str
-    """UUID that makes the request idempotent: the same id with the same content gets the same answer for 24 hours. Required."""
+    """UUID that makes the request idempotent: the same id with the same content gets the same answer for 24 hours.
+    Required.
+    """
     @_builtins.property
     def usage_report(self) -> _usage_report_pb2.UsageReport:
         """The report; its output-only fields are ignored. Required."""

@@ -155,7 +155,9 @@ class Verification(_message.Message):
     findings_omitted: _builtins.int
     """Findings left out because there were more than 1,000; the reasons are never left out."""
     repair_brief: _builtins.str
-    """Repair brief for the agent, plain text: real output, what to do next; set when REJECTED. Empty in lists. At most 64 KiB."""
+    """Repair brief for the agent, plain text: real output, what to do next; set when REJECTED. Empty in lists. At most 64
+    KiB.
+    """
     attestation: _builtins.str
     """Resource name of the signed verdict; empty where nothing was signed."""
     superseded_by: _builtins.str

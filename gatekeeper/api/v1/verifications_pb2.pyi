@@ -56,17 +56,21 @@ class SubmitRequest(_message.Message):
     claim_artifact: _builtins.str
     """Resource name of an artifact of kind CLAIM."""
     bundle_artifact: _builtins.str
-    """Resource name of an artifact of kind GIT_BUNDLE that brings objects only; empty when the gate can fetch the head itself."""
+    """Resource name of an artifact of kind GIT_BUNDLE that brings objects only; empty when the gate can fetch the head
+    itself.
+    """
     purpose: _verdict_pb2.Purpose.ValueType
     """PRE_MERGE (also when unspecified) or MERGE_GROUP; LANDED is refused."""
     merge_group: _builtins.str
     """Merge queue's name of the group; required for MERGE_GROUP, else empty."""
     on_behalf_of: _builtins.str
-    """Subject on whose behalf the agent works; it cannot decide on the change either. Must be one the credential allows, where it
-    restricts them.
+    """Subject on whose behalf the agent works; it cannot decide on the change either. Must be one the credential allows,
+    where it restricts them.
     """
     request_id: _builtins.str
-    """UUID that makes the request idempotent: the same id with the same content gets the same answer for 24 hours. Required."""
+    """UUID that makes the request idempotent: the same id with the same content gets the same answer for 24 hours.
+    Required.
+    """
     def __init__(
         self,
         *,
@@ -247,7 +251,9 @@ class WatchVerificationRequest(_message.Message):
     name: _builtins.str
     """Resource name. Required."""
     after_revision: _builtins.int
-    """Only snapshots with a greater revision; 0 to begin with the present one. The snapshot of a final state is always sent."""
+    """Only snapshots with a greater revision; 0 to begin with the present one. The snapshot of a final state is always
+    sent.
+    """
     def __init__(
         self,
         *,
@@ -300,7 +306,9 @@ class CancelVerificationRequest(_message.Message):
     comment: _builtins.str
     """Why."""
     request_id: _builtins.str
-    """UUID that makes the request idempotent: the same id with the same content gets the same answer for 24 hours. Required."""
+    """UUID that makes the request idempotent: the same id with the same content gets the same answer for 24 hours.
+    Required.
+    """
     def __init__(
         self,
         *,

@@ -26,7 +26,8 @@ if _version_not_supported:
 
 
 class VerificationServiceStub:
-    """VerificationService takes submissions and tells what became of them. A rejected commit is a verdict, never an rpc error.
+    """VerificationService takes submissions and tells what became of them. A rejected commit is a verdict, never an rpc
+    error.
     """
 
     def __init__(self, channel):
@@ -63,22 +64,23 @@ class VerificationServiceStub:
 
 
 class VerificationServiceServicer:
-    """VerificationService takes submissions and tells what became of them. A rejected commit is a verdict, never an rpc error.
+    """VerificationService takes submissions and tells what became of them. A rejected commit is a verdict, never an rpc
+    error.
     """
 
     def Submit(self, request, context):
         """Submits one head of a change. Answers as soon as the submission is stored durably, normally with state QUEUED.
 
-        At once, as an rpc error with nothing stored: shape and sizes; the repository is registered; the target is one that it
-        allows; the ticket is known, approved and, where `ticket_digest` is given, still has that digest; artifacts exist, are complete and
-        of the right kind, and bundles are accepted there; the change is the caller's, not final, and on the same ticket and
-        target; attempts are left; the queue has room.
+        At once, as an rpc error with nothing stored: shape and sizes; the repository is registered; the target is one that
+        it allows; the ticket is known, approved and, where `ticket_digest` is given, still has that digest; artifacts
+        exist, are complete and of the right kind, and bundles are accepted there; the change is the caller's, not final,
+        and on the same ticket and target; attempts are left; the queue has room.
 
-        Later, as findings of the verification: fetching the target and the head (HEAD_NOT_FOUND, REPOSITORY_UNREADABLE), the content
-        of the bundle, merging, the claim's content, suites, scans, policy.
+        Later, as findings of the verification: fetching the target and the head (HEAD_NOT_FOUND, REPOSITORY_UNREADABLE),
+        the content of the bundle, merging, the claim's content, suites, scans, policy.
 
-        An older verification of the same change that is not final becomes SUPERSEDED when the head differs. The client chooses neither mode
-        nor base.
+        An older verification of the same change that is not final becomes SUPERSEDED when the head differs. The client
+        chooses neither mode nor base.
 
         Role: agent.
         Errors: INVALID_ARGUMENT (INPUT_MALFORMED, INPUT_TOO_LARGE), UNAUTHENTICATED (CREDENTIAL_MISSING,
@@ -121,9 +123,10 @@ class VerificationServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def WatchVerification(self, request, context):
-        """Streams snapshots: the present one at once, then one after every change (close changes may be folded into one), in order of
-        `revision`. The stream ends with OK after the snapshot of a final state. After a broken stream watch again with
-        `after_revision`; nothing is lost, since a snapshot is whole. A client that does not read gets fewer, never stale, snapshots.
+        """Streams snapshots: the present one at once, then one after every change (close changes may be folded into one), in
+        order of `revision`. The stream ends with OK after the snapshot of a final state. After a broken stream watch again
+        with `after_revision`; nothing is lost, since a snapshot is whole. A client that does not read gets fewer, never
+        stale, snapshots.
 
         Role: agent, reviewer, operator or enforcer.
         Errors: INVALID_ARGUMENT (INPUT_MALFORMED, INPUT_TOO_LARGE), UNAUTHENTICATED (CREDENTIAL_MISSING,
@@ -137,8 +140,8 @@ class VerificationServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def CancelVerification(self, request, context):
-        """Cancels a verification that is not final. Its processes are stopped; no verdict is given or signed. Cancelling what is cancelled
-        already answers the same. Agents can cancel only what they submitted.
+        """Cancels a verification that is not final. Its processes are stopped; no verdict is given or signed. Cancelling what
+        is cancelled already answers the same. Agents can cancel only what they submitted.
 
         Role: agent, reviewer or operator.
         Errors: INVALID_ARGUMENT (INPUT_MALFORMED, INPUT_TOO_LARGE), UNAUTHENTICATED (CREDENTIAL_MISSING,
@@ -188,7 +191,8 @@ def add_VerificationServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class VerificationService:
-    """VerificationService takes submissions and tells what became of them. A rejected commit is a verdict, never an rpc error.
+    """VerificationService takes submissions and tells what became of them. A rejected commit is a verdict, never an rpc
+    error.
     """
 
     @staticmethod

@@ -27,7 +27,9 @@ GRPC_GENERATED_VERSION: str
 GRPC_VERSION: str
 
 class VerificationServiceStub:
-    """VerificationService takes submissions and tells what became of them. A rejected commit is a verdict, never an rpc error."""
+    """VerificationService takes submissions and tells what became of them. A rejected commit is a verdict, never an rpc
+    error.
+    """
 
     @_typing.overload
     def __new__(cls, channel: _grpc.Channel) -> _Self: ...
@@ -36,16 +38,16 @@ class VerificationServiceStub:
     Submit: _grpc.UnaryUnaryMultiCallable[_verifications_pb2.SubmitRequest, _verifications_pb2.SubmitResponse]
     """Submits one head of a change. Answers as soon as the submission is stored durably, normally with state QUEUED.
 
-    At once, as an rpc error with nothing stored: shape and sizes; the repository is registered; the target is one that it
-    allows; the ticket is known, approved and, where `ticket_digest` is given, still has that digest; artifacts exist, are complete and
-    of the right kind, and bundles are accepted there; the change is the caller's, not final, and on the same ticket and
-    target; attempts are left; the queue has room.
+    At once, as an rpc error with nothing stored: shape and sizes; the repository is registered; the target is one that
+    it allows; the ticket is known, approved and, where `ticket_digest` is given, still has that digest; artifacts
+    exist, are complete and of the right kind, and bundles are accepted there; the change is the caller's, not final,
+    and on the same ticket and target; attempts are left; the queue has room.
 
-    Later, as findings of the verification: fetching the target and the head (HEAD_NOT_FOUND, REPOSITORY_UNREADABLE), the content
-    of the bundle, merging, the claim's content, suites, scans, policy.
+    Later, as findings of the verification: fetching the target and the head (HEAD_NOT_FOUND, REPOSITORY_UNREADABLE),
+    the content of the bundle, merging, the claim's content, suites, scans, policy.
 
-    An older verification of the same change that is not final becomes SUPERSEDED when the head differs. The client chooses neither mode
-    nor base.
+    An older verification of the same change that is not final becomes SUPERSEDED when the head differs. The client
+    chooses neither mode nor base.
 
     Role: agent.
     Errors: INVALID_ARGUMENT (INPUT_MALFORMED, INPUT_TOO_LARGE), UNAUTHENTICATED (CREDENTIAL_MISSING,
@@ -76,9 +78,10 @@ class VerificationServiceStub:
     Limits: request 4 KiB, 100 a page.
     """
     WatchVerification: _grpc.UnaryStreamMultiCallable[_verifications_pb2.WatchVerificationRequest, _verifications_pb2.WatchVerificationResponse]
-    """Streams snapshots: the present one at once, then one after every change (close changes may be folded into one), in order of
-    `revision`. The stream ends with OK after the snapshot of a final state. After a broken stream watch again with
-    `after_revision`; nothing is lost, since a snapshot is whole. A client that does not read gets fewer, never stale, snapshots.
+    """Streams snapshots: the present one at once, then one after every change (close changes may be folded into one), in
+    order of `revision`. The stream ends with OK after the snapshot of a final state. After a broken stream watch again
+    with `after_revision`; nothing is lost, since a snapshot is whole. A client that does not read gets fewer, never
+    stale, snapshots.
 
     Role: agent, reviewer, operator or enforcer.
     Errors: INVALID_ARGUMENT (INPUT_MALFORMED, INPUT_TOO_LARGE), UNAUTHENTICATED (CREDENTIAL_MISSING,
@@ -88,8 +91,8 @@ class VerificationServiceStub:
     Limits: request 4 KiB, snapshot 4 MiB, 100 watches a principal, 1 hour a stream.
     """
     CancelVerification: _grpc.UnaryUnaryMultiCallable[_verifications_pb2.CancelVerificationRequest, _verifications_pb2.CancelVerificationResponse]
-    """Cancels a verification that is not final. Its processes are stopped; no verdict is given or signed. Cancelling what is cancelled
-    already answers the same. Agents can cancel only what they submitted.
+    """Cancels a verification that is not final. Its processes are stopped; no verdict is given or signed. Cancelling what
+    is cancelled already answers the same. Agents can cancel only what they submitted.
 
     Role: agent, reviewer or operator.
     Errors: INVALID_ARGUMENT (INPUT_MALFORMED, INPUT_TOO_LARGE), UNAUTHENTICATED (CREDENTIAL_MISSING,
@@ -101,22 +104,24 @@ class VerificationServiceStub:
 
 @_typing.type_check_only
 class VerificationServiceAsyncStub(VerificationServiceStub):
-    """VerificationService takes submissions and tells what became of them. A rejected commit is a verdict, never an rpc error."""
+    """VerificationService takes submissions and tells what became of them. A rejected commit is a verdict, never an rpc
+    error.
+    """
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     Submit: _aio.UnaryUnaryMultiCallable[_verifications_pb2.SubmitRequest, _verifications_pb2.SubmitResponse]  # type: ignore[assignment]
     """Submits one head of a change. Answers as soon as the submission is stored durably, normally with state QUEUED.
 
-    At once, as an rpc error with nothing stored: shape and sizes; the repository is registered; the target is one that it
-    allows; the ticket is known, approved and, where `ticket_digest` is given, still has that digest; artifacts exist, are complete and
-    of the right kind, and bundles are accepted there; the change is the caller's, not final, and on the same ticket and
-    target; attempts are left; the queue has room.
+    At once, as an rpc error with nothing stored: shape and sizes; the repository is registered; the target is one that
+    it allows; the ticket is known, approved and, where `ticket_digest` is given, still has that digest; artifacts
+    exist, are complete and of the right kind, and bundles are accepted there; the change is the caller's, not final,
+    and on the same ticket and target; attempts are left; the queue has room.
 
-    Later, as findings of the verification: fetching the target and the head (HEAD_NOT_FOUND, REPOSITORY_UNREADABLE), the content
-    of the bundle, merging, the claim's content, suites, scans, policy.
+    Later, as findings of the verification: fetching the target and the head (HEAD_NOT_FOUND, REPOSITORY_UNREADABLE),
+    the content of the bundle, merging, the claim's content, suites, scans, policy.
 
-    An older verification of the same change that is not final becomes SUPERSEDED when the head differs. The client chooses neither mode
-    nor base.
+    An older verification of the same change that is not final becomes SUPERSEDED when the head differs. The client
+    chooses neither mode nor base.
 
     Role: agent.
     Errors: INVALID_ARGUMENT (INPUT_MALFORMED, INPUT_TOO_LARGE), UNAUTHENTICATED (CREDENTIAL_MISSING,
@@ -147,9 +152,10 @@ class VerificationServiceAsyncStub(VerificationServiceStub):
     Limits: request 4 KiB, 100 a page.
     """
     WatchVerification: _aio.UnaryStreamMultiCallable[_verifications_pb2.WatchVerificationRequest, _verifications_pb2.WatchVerificationResponse]  # type: ignore[assignment]
-    """Streams snapshots: the present one at once, then one after every change (close changes may be folded into one), in order of
-    `revision`. The stream ends with OK after the snapshot of a final state. After a broken stream watch again with
-    `after_revision`; nothing is lost, since a snapshot is whole. A client that does not read gets fewer, never stale, snapshots.
+    """Streams snapshots: the present one at once, then one after every change (close changes may be folded into one), in
+    order of `revision`. The stream ends with OK after the snapshot of a final state. After a broken stream watch again
+    with `after_revision`; nothing is lost, since a snapshot is whole. A client that does not read gets fewer, never
+    stale, snapshots.
 
     Role: agent, reviewer, operator or enforcer.
     Errors: INVALID_ARGUMENT (INPUT_MALFORMED, INPUT_TOO_LARGE), UNAUTHENTICATED (CREDENTIAL_MISSING,
@@ -159,8 +165,8 @@ class VerificationServiceAsyncStub(VerificationServiceStub):
     Limits: request 4 KiB, snapshot 4 MiB, 100 watches a principal, 1 hour a stream.
     """
     CancelVerification: _aio.UnaryUnaryMultiCallable[_verifications_pb2.CancelVerificationRequest, _verifications_pb2.CancelVerificationResponse]  # type: ignore[assignment]
-    """Cancels a verification that is not final. Its processes are stopped; no verdict is given or signed. Cancelling what is cancelled
-    already answers the same. Agents can cancel only what they submitted.
+    """Cancels a verification that is not final. Its processes are stopped; no verdict is given or signed. Cancelling what
+    is cancelled already answers the same. Agents can cancel only what they submitted.
 
     Role: agent, reviewer or operator.
     Errors: INVALID_ARGUMENT (INPUT_MALFORMED, INPUT_TOO_LARGE), UNAUTHENTICATED (CREDENTIAL_MISSING,
@@ -171,7 +177,9 @@ class VerificationServiceAsyncStub(VerificationServiceStub):
     """
 
 class VerificationServiceServicer(metaclass=_abc_1.ABCMeta):
-    """VerificationService takes submissions and tells what became of them. A rejected commit is a verdict, never an rpc error."""
+    """VerificationService takes submissions and tells what became of them. A rejected commit is a verdict, never an rpc
+    error.
+    """
 
     @_abc_1.abstractmethod
     def Submit(
@@ -181,16 +189,16 @@ class VerificationServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_verifications_pb2.SubmitResponse, _abc.Awaitable[_verifications_pb2.SubmitResponse]]:
         """Submits one head of a change. Answers as soon as the submission is stored durably, normally with state QUEUED.
 
-        At once, as an rpc error with nothing stored: shape and sizes; the repository is registered; the target is one that it
-        allows; the ticket is known, approved and, where `ticket_digest` is given, still has that digest; artifacts exist, are complete and
-        of the right kind, and bundles are accepted there; the change is the caller's, not final, and on the same ticket and
-        target; attempts are left; the queue has room.
+        At once, as an rpc error with nothing stored: shape and sizes; the repository is registered; the target is one that
+        it allows; the ticket is known, approved and, where `ticket_digest` is given, still has that digest; artifacts
+        exist, are complete and of the right kind, and bundles are accepted there; the change is the caller's, not final,
+        and on the same ticket and target; attempts are left; the queue has room.
 
-        Later, as findings of the verification: fetching the target and the head (HEAD_NOT_FOUND, REPOSITORY_UNREADABLE), the content
-        of the bundle, merging, the claim's content, suites, scans, policy.
+        Later, as findings of the verification: fetching the target and the head (HEAD_NOT_FOUND, REPOSITORY_UNREADABLE),
+        the content of the bundle, merging, the claim's content, suites, scans, policy.
 
-        An older verification of the same change that is not final becomes SUPERSEDED when the head differs. The client chooses neither mode
-        nor base.
+        An older verification of the same change that is not final becomes SUPERSEDED when the head differs. The client
+        chooses neither mode nor base.
 
         Role: agent.
         Errors: INVALID_ARGUMENT (INPUT_MALFORMED, INPUT_TOO_LARGE), UNAUTHENTICATED (CREDENTIAL_MISSING,
@@ -239,9 +247,10 @@ class VerificationServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _verifications_pb2.WatchVerificationRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_abc.Iterator[_verifications_pb2.WatchVerificationResponse], _abc.AsyncIterator[_verifications_pb2.WatchVerificationResponse]]:
-        """Streams snapshots: the present one at once, then one after every change (close changes may be folded into one), in order of
-        `revision`. The stream ends with OK after the snapshot of a final state. After a broken stream watch again with
-        `after_revision`; nothing is lost, since a snapshot is whole. A client that does not read gets fewer, never stale, snapshots.
+        """Streams snapshots: the present one at once, then one after every change (close changes may be folded into one), in
+        order of `revision`. The stream ends with OK after the snapshot of a final state. After a broken stream watch again
+        with `after_revision`; nothing is lost, since a snapshot is whole. A client that does not read gets fewer, never
+        stale, snapshots.
 
         Role: agent, reviewer, operator or enforcer.
         Errors: INVALID_ARGUMENT (INPUT_MALFORMED, INPUT_TOO_LARGE), UNAUTHENTICATED (CREDENTIAL_MISSING,
@@ -257,8 +266,8 @@ class VerificationServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _verifications_pb2.CancelVerificationRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_verifications_pb2.CancelVerificationResponse, _abc.Awaitable[_verifications_pb2.CancelVerificationResponse]]:
-        """Cancels a verification that is not final. Its processes are stopped; no verdict is given or signed. Cancelling what is cancelled
-        already answers the same. Agents can cancel only what they submitted.
+        """Cancels a verification that is not final. Its processes are stopped; no verdict is given or signed. Cancelling what
+        is cancelled already answers the same. Agents can cancel only what they submitted.
 
         Role: agent, reviewer or operator.
         Errors: INVALID_ARGUMENT (INPUT_MALFORMED, INPUT_TOO_LARGE), UNAUTHENTICATED (CREDENTIAL_MISSING,
