@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import builtins
-from collections import Counter
+from collections import Counter, deque
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from gatekeeper.formats.python_assertions import Assertion, Body, Kind, ModuleAssertions, State
 
@@ -26,6 +28,11 @@ _BY_STATE = {
     State.UNREACHABLE: "ASSERTION_UNREACHABLE",
     State.CONDITIONAL: "ASSERTION_UNREACHABLE",
 }
+_MOST_ALIKE = 200
+"""Assertions of one key that are tried; only a made-up test has more of the same form."""
+_MAX_ROWS = 500
+"""Rows gone from one test that are searched for elsewhere; those beyond count as gone."""
+_MAX_TEXTS = 500_000
 _EXACT = (Kind.EQUAL, Kind.NEAR, Kind.TRUE, Kind.FALSE, Kind.NONE, Kind.MEMBER, Kind.RAISES)
 
 
@@ -34,34 +41,62 @@ def losses(old: Body, new: Body, module: ModuleAssertions) -> list[Loss]:
     out: list[Loss] = []
     if new.yields and not old.yields and new.test:
         return [Loss("ASSERTION_UNREACHABLE", new.line, "a function that runs", "a generator, whose body never runs")]
-    left = list(new.assertions)
+    left = _Left(new.assertions)
     lost: list[Assertion] = []
     for a in old.live:
-        same = next((b for b in left if b.canonical == a.canonical and b.live), None)
-        same = same or next((b for b in left if b.live and _renamed(a, b, module)), None)
+        same = next((b for b in left.among(a.canonical) if b[1].live), None)
+        same = same or next((b for b in left.among(_form(a)) if b[1].live and _renamed(a, b[1], module)), None)
         if same is None:
             lost.append(a)
-        elif not _loosened(a, same):
-            left.remove(same)
-        else:
-            left.remove(same)
-            out.append(Loss("ASSERTION_WEAKENED", same.line, a.text, same.text))
-    for a in list(lost):
-        muted = next((b for b in left if not b.live and _alike(a, b)), None)
-        if muted is not None and not any(b.live and b.rank >= a.rank and b.subject == a.subject for b in left):
-            lost.remove(a)
-            left.remove(muted)
-            code = "ASSERTION_ALWAYS_TRUE" if muted.kind is Kind.CONSTANT else _BY_STATE[muted.state]
-            out.append(Loss(code, muted.line, a.text, muted.text))
-    for a in list(lost):
-        near = next((b for b in left if b.live and b.subject == a.subject), None)
-        if near is not None:
-            lost.remove(a)
-            left.remove(near)
-            loss = _changed(a, near)
-            if loss is not None:
-                out.append(loss)
-    return out + _unmatched(old, new, module, lost, [b for b in left if b.live])
+        elif _loosened(a, left.take(same)):
+            out.append(Loss("ASSERTION_WEAKENED", same[1].line, a.text, same[1].text))
+    still: list[Assertion] = []
+    for a in lost:
+        muted = next((b for b in left.among(a.subject) if not b[1].live and _alike(a, b[1])), None)
+        if muted is None or any(b.live and b.rank >= a.rank for _, b in left.among(a.subject)):
+            still.append(a)
+            continue
+        now = left.take(muted)
+        code = "ASSERTION_ALWAYS_TRUE" if now.kind is Kind.CONSTANT else _BY_STATE[now.state]
+        out.append(Loss(code, now.line, a.text, now.text))
+    lost = []
+    for a in still:
+        near = next((b for b in left.among(a.subject) if b[1].live), None)
+        if near is None:
+            lost.append(a)
+        elif (loss := _changed(a, left.take(near))) is not None:
+            out.append(loss)
+    return out + _unmatched(old, new, module, lost, [b for b in left.rest() if b.live])
+
+
+class _Left:
+    """The new assertions that stand for no old one yet, found by what they say, by form or by subject."""
+
+    def __init__(self, assertions: tuple[Assertion, ...]) -> None:
+        self._assertions = assertions
+        self._taken: set[int] = set()
+        self._places: dict[object, list[int]] = {}
+        for at, a in enumerate(assertions):
+            for key in (a.canonical, _form(a), a.subject):
+                self._places.setdefault(key, []).append(at)
+
+    def among(self, key: object) -> Iterator[tuple[int, Assertion]]:
+        """(place, assertion) of those with this key; of very many alike only some, which can cost no finding."""
+        left = (at for at in self._places.get(key, ()) if at not in self._taken)
+        return ((at, self._assertions[at]) for at in islice(left, _MOST_ALIKE))
+
+    def take(self, one: tuple[int, Assertion]) -> Assertion:
+        """Take one away, for it stands for an old one now."""
+        self._taken.add(one[0])
+        return one[1]
+
+    def rest(self) -> list[Assertion]:
+        """What is left, in order."""
+        return [a for at, a in enumerate(self._assertions) if at not in self._taken]
+
+
+def _form(a: Assertion) -> tuple[str, str]:
+    return f"form {a.kind.value}", a.shape
 
 
 def _alike(a: Assertion, b: Assertion) -> bool:
@@ -122,15 +157,14 @@ def _unmatched(
     """Old assertions without a counterpart against new ones without: as strong ones may stand in for them."""
     out: list[Loss] = []
     delegated = _delegated(old, new, module)
+    strongest = deque(sorted(left, key=lambda b: -b.rank))
     for a in sorted(lost, key=lambda a: -a.rank):
         if delegated >= min(a.rank, 5):
             continue
-        stand_in = next((b for b in sorted(left, key=lambda b: -b.rank) if b.rank >= a.rank), None)
-        if stand_in is not None:
-            left.remove(stand_in)
-            continue
-        if left:
-            weak = left.pop(0)
+        if strongest and strongest[0].rank >= a.rank:
+            strongest.popleft()
+        elif strongest:
+            weak = strongest.pop()
             out.append(Loss("ASSERTION_WEAKENED", weak.line, a.text, weak.text))
         elif len(new.live) < len(old.live) and not _covered(a, new):
             out.append(Loss("ASSERTION_REMOVED", new.line, a.text, "nothing in its place"))
@@ -154,10 +188,12 @@ def _delegated(old: Body, new: Body, module: ModuleAssertions) -> int:
 
 def lost_rows(old: Body, new: Body, everywhere: Counter[str]) -> list[str]:
     """Parameter rows of `old` that no test of the module has any more."""
-    if not old.rows:
+    there = set(new.rows)
+    gone = [r for r in old.rows if r not in there]
+    if not gone:
         return []
-    texts = " ".join([*new.rows, new.meaning, *everywhere])
-    return [r for r in old.rows if r not in new.rows and r.strip("()[] ,") not in texts and not _spelled(r, texts)]
+    texts = " ".join([*new.rows, new.meaning, *everywhere])[:_MAX_TEXTS]
+    return [r for r in gone[:_MAX_ROWS] if r.strip("()[] ,") not in texts and not _spelled(r, texts)] + gone[_MAX_ROWS:]
 
 
 def _spelled(row: str, texts: str) -> bool:
