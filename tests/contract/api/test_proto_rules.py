@@ -10,6 +10,8 @@ import grpc
 import pytest
 from google.protobuf import descriptor_pb2 as d
 
+from gatekeeper.errors import reasons
+
 RPCS = {r.name: r for r in api.rpcs()}
 ROLES = {"agent", "reviewer", "operator", "enforcer"}
 COMMON = {
@@ -74,6 +76,11 @@ def test_the_page_lists_every_reason_with_its_status():
         listed |= {(reason, status) for reason in re.findall(r"`([A-Z_]+)`", cell)}
     promised = {(r, s) for rpc in RPCS.values() for s, rs in rpc.errors.items() for r in rs}
     assert listed == promised
+
+
+def test_every_reason_is_registered():
+    promised = {r for rpc in RPCS.values() for rs in rpc.errors.values() for r in rs}
+    assert promised - set(reasons()) == set()
 
 
 def test_what_changes_state_carries_a_request_id():
