@@ -175,6 +175,8 @@ class _Inline(ast.NodeTransformer):
 
 
 def _inlined(node: ast.expr, known: Mapping[str, ast.expr]) -> ast.expr:
+    if not any(isinstance(n, ast.Name) and n.id in known for n in ast.walk(node)):
+        return node
     out = _Inline(known).visit(copy.deepcopy(node))
     return out if isinstance(out, ast.expr) else node
 
