@@ -25,13 +25,14 @@ _sym_db = _symbol_database.Default()
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n gatekeeper/api/v1/artifact.proto\x12\x11gatekeeper.api.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\x81\x02\n\x08\x41rtifact\x12\x0c\n\x04name\x18\x01 \x01(\t\x12.\n\x04kind\x18\x02 \x01(\x0e\x32 .gatekeeper.api.v1.Artifact.Kind\x12\x12\n\nsize_bytes\x18\x03 \x01(\x03\x12/\n\x0b\x63reate_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0b\x65xpire_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"A\n\x04Kind\x12\x14\n\x10KIND_UNSPECIFIED\x10\x00\x12\x0e\n\nKIND_CLAIM\x10\x01\x12\x13\n\x0fKIND_GIT_BUNDLE\x10\x02\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n gatekeeper/api/v1/artifact.proto\x12\x11gatekeeper.api.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\x81\x02\n\x08\x41rtifact\x12\x0c\n\x04name\x18\x01 \x01(\t\x12.\n\x04kind\x18\x02 \x01(\x0e\x32 .gatekeeper.api.v1.Artifact.Kind\x12\x12\n\nsize_bytes\x18\x03 \x01(\x03\x12/\n\x0b\x63reate_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0b\x65xpire_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"A\n\x04Kind\x12\x14\n\x10KIND_UNSPECIFIED\x10\x00\x12\x0e\n\nKIND_CLAIM\x10\x01\x12\x13\n\x0fKIND_GIT_BUNDLE\x10\x02\x42 Z\x1egatekeeper/api/v1;gatekeeperv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'gatekeeper.api.v1.artifact_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
-  DESCRIPTOR._loaded_options = None
+  _globals['DESCRIPTOR']._loaded_options = None
+  _globals['DESCRIPTOR']._serialized_options = b'Z\036gatekeeper/api/v1;gatekeeperv1'
   _globals['_ARTIFACT']._serialized_start=89
   _globals['_ARTIFACT']._serialized_end=346
   _globals['_ARTIFACT_KIND']._serialized_start=281

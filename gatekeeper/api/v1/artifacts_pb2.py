@@ -25,13 +25,14 @@ _sym_db = _symbol_database.Default()
 from gatekeeper.api.v1 import artifact_pb2 as gatekeeper_dot_api_dot_v1_dot_artifact__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!gatekeeper/api/v1/artifacts.proto\x12\x11gatekeeper.api.v1\x1a gatekeeper/api/v1/artifact.proto\"e\n\x15UploadArtifactRequest\x12\x33\n\x06header\x18\x01 \x01(\x0b\x32!.gatekeeper.api.v1.ArtifactHeaderH\x00\x12\x0f\n\x05\x63hunk\x18\x02 \x01(\x0cH\x00\x42\x06\n\x04part\"d\n\x0e\x41rtifactHeader\x12\x0e\n\x06sha256\x18\x01 \x01(\t\x12\x12\n\nsize_bytes\x18\x02 \x01(\x03\x12.\n\x04kind\x18\x03 \x01(\x0e\x32 .gatekeeper.api.v1.Artifact.Kind\"G\n\x16UploadArtifactResponse\x12-\n\x08\x61rtifact\x18\x01 \x01(\x0b\x32\x1b.gatekeeper.api.v1.Artifact\"\"\n\x12GetArtifactRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"_\n\x13GetArtifactResponse\x12/\n\x08\x61rtifact\x18\x01 \x01(\x0b\x32\x1b.gatekeeper.api.v1.ArtifactH\x00\x12\x0f\n\x05\x63hunk\x18\x02 \x01(\x0cH\x00\x42\x06\n\x04part2\xda\x01\n\x0f\x41rtifactService\x12g\n\x0eUploadArtifact\x12(.gatekeeper.api.v1.UploadArtifactRequest\x1a).gatekeeper.api.v1.UploadArtifactResponse(\x01\x12^\n\x0bGetArtifact\x12%.gatekeeper.api.v1.GetArtifactRequest\x1a&.gatekeeper.api.v1.GetArtifactResponse0\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!gatekeeper/api/v1/artifacts.proto\x12\x11gatekeeper.api.v1\x1a gatekeeper/api/v1/artifact.proto\"e\n\x15UploadArtifactRequest\x12\x33\n\x06header\x18\x01 \x01(\x0b\x32!.gatekeeper.api.v1.ArtifactHeaderH\x00\x12\x0f\n\x05\x63hunk\x18\x02 \x01(\x0cH\x00\x42\x06\n\x04part\"d\n\x0e\x41rtifactHeader\x12\x0e\n\x06sha256\x18\x01 \x01(\t\x12\x12\n\nsize_bytes\x18\x02 \x01(\x03\x12.\n\x04kind\x18\x03 \x01(\x0e\x32 .gatekeeper.api.v1.Artifact.Kind\"G\n\x16UploadArtifactResponse\x12-\n\x08\x61rtifact\x18\x01 \x01(\x0b\x32\x1b.gatekeeper.api.v1.Artifact\"\"\n\x12GetArtifactRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"_\n\x13GetArtifactResponse\x12/\n\x08\x61rtifact\x18\x01 \x01(\x0b\x32\x1b.gatekeeper.api.v1.ArtifactH\x00\x12\x0f\n\x05\x63hunk\x18\x02 \x01(\x0cH\x00\x42\x06\n\x04part2\xda\x01\n\x0f\x41rtifactService\x12g\n\x0eUploadArtifact\x12(.gatekeeper.api.v1.UploadArtifactRequest\x1a).gatekeeper.api.v1.UploadArtifactResponse(\x01\x12^\n\x0bGetArtifact\x12%.gatekeeper.api.v1.GetArtifactRequest\x1a&.gatekeeper.api.v1.GetArtifactResponse0\x01\x42 Z\x1egatekeeper/api/v1;gatekeeperv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'gatekeeper.api.v1.artifacts_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
-  DESCRIPTOR._loaded_options = None
+  _globals['DESCRIPTOR']._loaded_options = None
+  _globals['DESCRIPTOR']._serialized_options = b'Z\036gatekeeper/api/v1;gatekeeperv1'
   _globals['_UPLOADARTIFACTREQUEST']._serialized_start=90
   _globals['_UPLOADARTIFACTREQUEST']._serialized_end=191
   _globals['_ARTIFACTHEADER']._serialized_start=193

@@ -26,13 +26,14 @@ from gatekeeper.api.v1 import verdict_pb2 as gatekeeper_dot_api_dot_v1_dot_verdi
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n#gatekeeper/api/v1/attestation.proto\x12\x11gatekeeper.api.v1\x1a\x1fgatekeeper/api/v1/verdict.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xb7\x04\n\x0b\x41ttestation\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x31\n\x04kind\x18\x02 \x01(\x0e\x32#.gatekeeper.api.v1.Attestation.Kind\x12\x16\n\x0epredicate_type\x18\x03 \x01(\t\x12\x16\n\x0esubject_commit\x18\x04 \x01(\t\x12\x12\n\ntarget_ref\x18\x05 \x01(\t\x12+\n\x07verdict\x18\x06 \x01(\x0e\x32\x1a.gatekeeper.api.v1.Verdict\x12%\n\x04mode\x18\x07 \x01(\x0e\x32\x17.gatekeeper.api.v1.Mode\x12+\n\x07purpose\x18\x08 \x01(\x0e\x32\x1a.gatekeeper.api.v1.Purpose\x12\x14\n\x0cverification\x18\t \x01(\t\x12\x0f\n\x07\x63urrent\x18\n \x01(\x08\x12\x0e\n\x06key_id\x18\x0b \x01(\t\x12\x0e\n\x06\x62undle\x18\x0c \x01(\x0c\x12/\n\x0b\x63reate_time\x18\r \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0b\x65xpire_time\x18\x0e \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"y\n\x04Kind\x12\x14\n\x10KIND_UNSPECIFIED\x10\x00\x12\x10\n\x0cKIND_VERDICT\x10\x01\x12\x14\n\x10KIND_TEST_RESULT\x10\x02\x12\x11\n\rKIND_APPROVAL\x10\x03\x12\x0f\n\x0bKIND_WAIVER\x10\x04\x12\x0f\n\x0bKIND_LANDED\x10\x05\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n#gatekeeper/api/v1/attestation.proto\x12\x11gatekeeper.api.v1\x1a\x1fgatekeeper/api/v1/verdict.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xb7\x04\n\x0b\x41ttestation\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x31\n\x04kind\x18\x02 \x01(\x0e\x32#.gatekeeper.api.v1.Attestation.Kind\x12\x16\n\x0epredicate_type\x18\x03 \x01(\t\x12\x16\n\x0esubject_commit\x18\x04 \x01(\t\x12\x12\n\ntarget_ref\x18\x05 \x01(\t\x12+\n\x07verdict\x18\x06 \x01(\x0e\x32\x1a.gatekeeper.api.v1.Verdict\x12%\n\x04mode\x18\x07 \x01(\x0e\x32\x17.gatekeeper.api.v1.Mode\x12+\n\x07purpose\x18\x08 \x01(\x0e\x32\x1a.gatekeeper.api.v1.Purpose\x12\x14\n\x0cverification\x18\t \x01(\t\x12\x0f\n\x07\x63urrent\x18\n \x01(\x08\x12\x0e\n\x06key_id\x18\x0b \x01(\t\x12\x0e\n\x06\x62undle\x18\x0c \x01(\x0c\x12/\n\x0b\x63reate_time\x18\r \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0b\x65xpire_time\x18\x0e \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"y\n\x04Kind\x12\x14\n\x10KIND_UNSPECIFIED\x10\x00\x12\x10\n\x0cKIND_VERDICT\x10\x01\x12\x14\n\x10KIND_TEST_RESULT\x10\x02\x12\x11\n\rKIND_APPROVAL\x10\x03\x12\x0f\n\x0bKIND_WAIVER\x10\x04\x12\x0f\n\x0bKIND_LANDED\x10\x05\x42 Z\x1egatekeeper/api/v1;gatekeeperv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'gatekeeper.api.v1.attestation_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
-  DESCRIPTOR._loaded_options = None
+  _globals['DESCRIPTOR']._loaded_options = None
+  _globals['DESCRIPTOR']._serialized_options = b'Z\036gatekeeper/api/v1;gatekeeperv1'
   _globals['_ATTESTATION']._serialized_start=125
   _globals['_ATTESTATION']._serialized_end=692
   _globals['_ATTESTATION_KIND']._serialized_start=571

@@ -26,13 +26,14 @@ from gatekeeper.api.v1 import attestation_pb2 as gatekeeper_dot_api_dot_v1_dot_a
 from gatekeeper.api.v1 import verdict_pb2 as gatekeeper_dot_api_dot_v1_dot_verdict__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n$gatekeeper/api/v1/attestations.proto\x12\x11gatekeeper.api.v1\x1a#gatekeeper/api/v1/attestation.proto\x1a\x1fgatekeeper/api/v1/verdict.proto\"%\n\x15GetAttestationRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"M\n\x16GetAttestationResponse\x12\x33\n\x0b\x61ttestation\x18\x01 \x01(\x0b\x32\x1e.gatekeeper.api.v1.Attestation\"\xf3\x01\n\x17ListAttestationsRequest\x12\x0e\n\x06parent\x18\x01 \x01(\t\x12\x11\n\tpage_size\x18\x02 \x01(\x05\x12\x12\n\npage_token\x18\x03 \x01(\t\x12\x16\n\x0esubject_commit\x18\x04 \x01(\t\x12\x12\n\ntarget_ref\x18\x05 \x01(\t\x12\x32\n\x05kinds\x18\x06 \x03(\x0e\x32#.gatekeeper.api.v1.Attestation.Kind\x12+\n\x07purpose\x18\x07 \x01(\x0e\x32\x1a.gatekeeper.api.v1.Purpose\x12\x14\n\x0c\x63urrent_only\x18\x08 \x01(\x08\"i\n\x18ListAttestationsResponse\x12\x34\n\x0c\x61ttestations\x18\x01 \x03(\x0b\x32\x1e.gatekeeper.api.v1.Attestation\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t2\xe8\x01\n\x12\x41ttestationService\x12\x65\n\x0eGetAttestation\x12(.gatekeeper.api.v1.GetAttestationRequest\x1a).gatekeeper.api.v1.GetAttestationResponse\x12k\n\x10ListAttestations\x12*.gatekeeper.api.v1.ListAttestationsRequest\x1a+.gatekeeper.api.v1.ListAttestationsResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n$gatekeeper/api/v1/attestations.proto\x12\x11gatekeeper.api.v1\x1a#gatekeeper/api/v1/attestation.proto\x1a\x1fgatekeeper/api/v1/verdict.proto\"%\n\x15GetAttestationRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"M\n\x16GetAttestationResponse\x12\x33\n\x0b\x61ttestation\x18\x01 \x01(\x0b\x32\x1e.gatekeeper.api.v1.Attestation\"\xf3\x01\n\x17ListAttestationsRequest\x12\x0e\n\x06parent\x18\x01 \x01(\t\x12\x11\n\tpage_size\x18\x02 \x01(\x05\x12\x12\n\npage_token\x18\x03 \x01(\t\x12\x16\n\x0esubject_commit\x18\x04 \x01(\t\x12\x12\n\ntarget_ref\x18\x05 \x01(\t\x12\x32\n\x05kinds\x18\x06 \x03(\x0e\x32#.gatekeeper.api.v1.Attestation.Kind\x12+\n\x07purpose\x18\x07 \x01(\x0e\x32\x1a.gatekeeper.api.v1.Purpose\x12\x14\n\x0c\x63urrent_only\x18\x08 \x01(\x08\"i\n\x18ListAttestationsResponse\x12\x34\n\x0c\x61ttestations\x18\x01 \x03(\x0b\x32\x1e.gatekeeper.api.v1.Attestation\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t2\xe8\x01\n\x12\x41ttestationService\x12\x65\n\x0eGetAttestation\x12(.gatekeeper.api.v1.GetAttestationRequest\x1a).gatekeeper.api.v1.GetAttestationResponse\x12k\n\x10ListAttestations\x12*.gatekeeper.api.v1.ListAttestationsRequest\x1a+.gatekeeper.api.v1.ListAttestationsResponseB Z\x1egatekeeper/api/v1;gatekeeperv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'gatekeeper.api.v1.attestations_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
-  DESCRIPTOR._loaded_options = None
+  _globals['DESCRIPTOR']._loaded_options = None
+  _globals['DESCRIPTOR']._serialized_options = b'Z\036gatekeeper/api/v1;gatekeeperv1'
   _globals['_GETATTESTATIONREQUEST']._serialized_start=129
   _globals['_GETATTESTATIONREQUEST']._serialized_end=166
   _globals['_GETATTESTATIONRESPONSE']._serialized_start=168

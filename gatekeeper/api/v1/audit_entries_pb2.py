@@ -25,13 +25,14 @@ _sym_db = _symbol_database.Default()
 from gatekeeper.api.v1 import audit_entry_pb2 as gatekeeper_dot_api_dot_v1_dot_audit__entry__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n%gatekeeper/api/v1/audit_entries.proto\x12\x11gatekeeper.api.v1\x1a#gatekeeper/api/v1/audit_entry.proto\"X\n\x17ListAuditEntriesRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\x12\x16\n\x0e\x61\x66ter_sequence\x18\x03 \x01(\x03\"i\n\x18ListAuditEntriesResponse\x12\x34\n\raudit_entries\x18\x01 \x03(\x0b\x32\x1d.gatekeeper.api.v1.AuditEntry\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t2{\n\x0c\x41uditService\x12k\n\x10ListAuditEntries\x12*.gatekeeper.api.v1.ListAuditEntriesRequest\x1a+.gatekeeper.api.v1.ListAuditEntriesResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n%gatekeeper/api/v1/audit_entries.proto\x12\x11gatekeeper.api.v1\x1a#gatekeeper/api/v1/audit_entry.proto\"X\n\x17ListAuditEntriesRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\x12\x16\n\x0e\x61\x66ter_sequence\x18\x03 \x01(\x03\"i\n\x18ListAuditEntriesResponse\x12\x34\n\raudit_entries\x18\x01 \x03(\x0b\x32\x1d.gatekeeper.api.v1.AuditEntry\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t2{\n\x0c\x41uditService\x12k\n\x10ListAuditEntries\x12*.gatekeeper.api.v1.ListAuditEntriesRequest\x1a+.gatekeeper.api.v1.ListAuditEntriesResponseB Z\x1egatekeeper/api/v1;gatekeeperv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'gatekeeper.api.v1.audit_entries_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
-  DESCRIPTOR._loaded_options = None
+  _globals['DESCRIPTOR']._loaded_options = None
+  _globals['DESCRIPTOR']._serialized_options = b'Z\036gatekeeper/api/v1;gatekeeperv1'
   _globals['_LISTAUDITENTRIESREQUEST']._serialized_start=97
   _globals['_LISTAUDITENTRIESREQUEST']._serialized_end=185
   _globals['_LISTAUDITENTRIESRESPONSE']._serialized_start=187

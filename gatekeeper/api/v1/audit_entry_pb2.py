@@ -26,13 +26,14 @@ from gatekeeper.api.v1 import principal_pb2 as gatekeeper_dot_api_dot_v1_dot_pri
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n#gatekeeper/api/v1/audit_entry.proto\x12\x11gatekeeper.api.v1\x1a!gatekeeper/api/v1/principal.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xf1\x01\n\nAuditEntry\x12\x10\n\x08sequence\x18\x01 \x01(\x03\x12(\n\x04time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12+\n\x05\x61\x63tor\x18\x03 \x01(\x0b\x32\x1c.gatekeeper.api.v1.Principal\x12\x0e\n\x06\x61\x63tion\x18\x04 \x01(\t\x12\x0f\n\x07subject\x18\x05 \x01(\t\x12\x0f\n\x07\x61llowed\x18\x06 \x01(\x08\x12\x0e\n\x06reason\x18\x07 \x01(\t\x12\x0f\n\x07\x64\x65tails\x18\x08 \x01(\x0c\x12\x17\n\x0fprevious_digest\x18\t \x01(\t\x12\x0e\n\x06\x64igest\x18\n \x01(\tb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n#gatekeeper/api/v1/audit_entry.proto\x12\x11gatekeeper.api.v1\x1a!gatekeeper/api/v1/principal.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xf1\x01\n\nAuditEntry\x12\x10\n\x08sequence\x18\x01 \x01(\x03\x12(\n\x04time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12+\n\x05\x61\x63tor\x18\x03 \x01(\x0b\x32\x1c.gatekeeper.api.v1.Principal\x12\x0e\n\x06\x61\x63tion\x18\x04 \x01(\t\x12\x0f\n\x07subject\x18\x05 \x01(\t\x12\x0f\n\x07\x61llowed\x18\x06 \x01(\x08\x12\x0e\n\x06reason\x18\x07 \x01(\t\x12\x0f\n\x07\x64\x65tails\x18\x08 \x01(\x0c\x12\x17\n\x0fprevious_digest\x18\t \x01(\t\x12\x0e\n\x06\x64igest\x18\n \x01(\tB Z\x1egatekeeper/api/v1;gatekeeperv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'gatekeeper.api.v1.audit_entry_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
-  DESCRIPTOR._loaded_options = None
+  _globals['DESCRIPTOR']._loaded_options = None
+  _globals['DESCRIPTOR']._serialized_options = b'Z\036gatekeeper/api/v1;gatekeeperv1'
   _globals['_AUDITENTRY']._serialized_start=127
   _globals['_AUDITENTRY']._serialized_end=368
 # @@protoc_insertion_point(module_scope)

@@ -26,13 +26,14 @@ from gatekeeper.api.v1 import event_pb2 as gatekeeper_dot_api_dot_v1_dot_event__
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1egatekeeper/api/v1/events.proto\x12\x11gatekeeper.api.v1\x1a\x1dgatekeeper/api/v1/event.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xcf\x01\n\x11ListEventsRequest\x12\x0e\n\x06parent\x18\x01 \x01(\t\x12\x11\n\tpage_size\x18\x02 \x01(\x05\x12\x12\n\npage_token\x18\x03 \x01(\t\x12\x16\n\x0e\x61\x66ter_sequence\x18\x04 \x01(\x03\x12\r\n\x05types\x18\x05 \x03(\t\x12.\n\nstart_time\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12,\n\x08\x65nd_time\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"W\n\x12ListEventsResponse\x12(\n\x06\x65vents\x18\x01 \x03(\x0b\x32\x18.gatekeeper.api.v1.Event\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t2i\n\x0c\x45ventService\x12Y\n\nListEvents\x12$.gatekeeper.api.v1.ListEventsRequest\x1a%.gatekeeper.api.v1.ListEventsResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1egatekeeper/api/v1/events.proto\x12\x11gatekeeper.api.v1\x1a\x1dgatekeeper/api/v1/event.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xcf\x01\n\x11ListEventsRequest\x12\x0e\n\x06parent\x18\x01 \x01(\t\x12\x11\n\tpage_size\x18\x02 \x01(\x05\x12\x12\n\npage_token\x18\x03 \x01(\t\x12\x16\n\x0e\x61\x66ter_sequence\x18\x04 \x01(\x03\x12\r\n\x05types\x18\x05 \x03(\t\x12.\n\nstart_time\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12,\n\x08\x65nd_time\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"W\n\x12ListEventsResponse\x12(\n\x06\x65vents\x18\x01 \x03(\x0b\x32\x18.gatekeeper.api.v1.Event\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t2i\n\x0c\x45ventService\x12Y\n\nListEvents\x12$.gatekeeper.api.v1.ListEventsRequest\x1a%.gatekeeper.api.v1.ListEventsResponseB Z\x1egatekeeper/api/v1;gatekeeperv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'gatekeeper.api.v1.events_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
-  DESCRIPTOR._loaded_options = None
+  _globals['DESCRIPTOR']._loaded_options = None
+  _globals['DESCRIPTOR']._serialized_options = b'Z\036gatekeeper/api/v1;gatekeeperv1'
   _globals['_LISTEVENTSREQUEST']._serialized_start=118
   _globals['_LISTEVENTSREQUEST']._serialized_end=325
   _globals['_LISTEVENTSRESPONSE']._serialized_start=327

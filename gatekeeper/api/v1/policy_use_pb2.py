@@ -25,13 +25,14 @@ _sym_db = _symbol_database.Default()
 from gatekeeper.api.v1 import verdict_pb2 as gatekeeper_dot_api_dot_v1_dot_verdict__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\"gatekeeper/api/v1/policy_use.proto\x12\x11gatekeeper.api.v1\x1a\x1fgatekeeper/api/v1/verdict.proto\"\x99\x01\n\tPolicyUse\x12\x0e\n\x06\x62undle\x18\x01 \x01(\t\x12\x10\n\x08revision\x18\x02 \x01(\t\x12\x0e\n\x06\x64igest\x18\x03 \x01(\t\x12%\n\x04tier\x18\x04 \x01(\x0e\x32\x17.gatekeeper.api.v1.Tier\x12\x33\n\x0ctier_reasons\x18\x05 \x03(\x0b\x32\x1d.gatekeeper.api.v1.TierReason\"a\n\nTierReason\x12%\n\x04tier\x18\x01 \x01(\x0e\x32\x17.gatekeeper.api.v1.Tier\x12\x0c\n\x04rule\x18\x02 \x01(\t\x12\x0f\n\x07message\x18\x03 \x01(\t\x12\r\n\x05paths\x18\x04 \x03(\tb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\"gatekeeper/api/v1/policy_use.proto\x12\x11gatekeeper.api.v1\x1a\x1fgatekeeper/api/v1/verdict.proto\"\x99\x01\n\tPolicyUse\x12\x0e\n\x06\x62undle\x18\x01 \x01(\t\x12\x10\n\x08revision\x18\x02 \x01(\t\x12\x0e\n\x06\x64igest\x18\x03 \x01(\t\x12%\n\x04tier\x18\x04 \x01(\x0e\x32\x17.gatekeeper.api.v1.Tier\x12\x33\n\x0ctier_reasons\x18\x05 \x03(\x0b\x32\x1d.gatekeeper.api.v1.TierReason\"a\n\nTierReason\x12%\n\x04tier\x18\x01 \x01(\x0e\x32\x17.gatekeeper.api.v1.Tier\x12\x0c\n\x04rule\x18\x02 \x01(\t\x12\x0f\n\x07message\x18\x03 \x01(\t\x12\r\n\x05paths\x18\x04 \x03(\tB Z\x1egatekeeper/api/v1;gatekeeperv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'gatekeeper.api.v1.policy_use_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
-  DESCRIPTOR._loaded_options = None
+  _globals['DESCRIPTOR']._loaded_options = None
+  _globals['DESCRIPTOR']._serialized_options = b'Z\036gatekeeper/api/v1;gatekeeperv1'
   _globals['_POLICYUSE']._serialized_start=91
   _globals['_POLICYUSE']._serialized_end=244
   _globals['_TIERREASON']._serialized_start=246

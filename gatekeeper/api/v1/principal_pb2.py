@@ -24,13 +24,14 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!gatekeeper/api/v1/principal.proto\x12\x11gatekeeper.api.v1\"\xc3\x01\n\tPrincipal\x12\x0e\n\x06issuer\x18\x01 \x01(\t\x12\x0f\n\x07subject\x18\x02 \x01(\t\x12/\n\x04kind\x18\x03 \x01(\x0e\x32!.gatekeeper.api.v1.Principal.Kind\x12\x14\n\x0con_behalf_of\x18\x04 \x01(\t\"N\n\x04Kind\x12\x14\n\x10KIND_UNSPECIFIED\x10\x00\x12\x0e\n\nKIND_HUMAN\x10\x01\x12\x0e\n\nKIND_AGENT\x10\x02\x12\x10\n\x0cKIND_SERVICE\x10\x03\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!gatekeeper/api/v1/principal.proto\x12\x11gatekeeper.api.v1\"\xc3\x01\n\tPrincipal\x12\x0e\n\x06issuer\x18\x01 \x01(\t\x12\x0f\n\x07subject\x18\x02 \x01(\t\x12/\n\x04kind\x18\x03 \x01(\x0e\x32!.gatekeeper.api.v1.Principal.Kind\x12\x14\n\x0con_behalf_of\x18\x04 \x01(\t\"N\n\x04Kind\x12\x14\n\x10KIND_UNSPECIFIED\x10\x00\x12\x0e\n\nKIND_HUMAN\x10\x01\x12\x0e\n\nKIND_AGENT\x10\x02\x12\x10\n\x0cKIND_SERVICE\x10\x03\x42 Z\x1egatekeeper/api/v1;gatekeeperv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'gatekeeper.api.v1.principal_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
-  DESCRIPTOR._loaded_options = None
+  _globals['DESCRIPTOR']._loaded_options = None
+  _globals['DESCRIPTOR']._serialized_options = b'Z\036gatekeeper/api/v1;gatekeeperv1'
   _globals['_PRINCIPAL']._serialized_start=57
   _globals['_PRINCIPAL']._serialized_end=252
   _globals['_PRINCIPAL_KIND']._serialized_start=174

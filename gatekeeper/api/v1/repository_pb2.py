@@ -27,13 +27,14 @@ from gatekeeper.api.v1 import verdict_pb2 as gatekeeper_dot_api_dot_v1_dot_verdi
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\"gatekeeper/api/v1/repository.proto\x12\x11gatekeeper.api.v1\x1a!gatekeeper/api/v1/principal.proto\x1a\x1fgatekeeper/api/v1/verdict.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x8f\x02\n\nRepository\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x12\n\nsource_uri\x18\x02 \x01(\t\x12\x16\n\x0erepository_uri\x18\x03 \x01(\t\x12\x10\n\x08\x66orge_id\x18\x04 \x01(\t\x12\x13\n\x0btarget_refs\x18\x05 \x03(\t\x12%\n\x04mode\x18\x06 \x01(\x0e\x32\x17.gatekeeper.api.v1.Mode\x12\x16\n\x0e\x61\x63\x63\x65pt_bundles\x18\x07 \x01(\x08\x12\x30\n\nregistrant\x18\x08 \x01(\x0b\x32\x1c.gatekeeper.api.v1.Principal\x12/\n\x0b\x63reate_time\x18\t \x01(\x0b\x32\x1a.google.protobuf.Timestampb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\"gatekeeper/api/v1/repository.proto\x12\x11gatekeeper.api.v1\x1a!gatekeeper/api/v1/principal.proto\x1a\x1fgatekeeper/api/v1/verdict.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x8f\x02\n\nRepository\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x12\n\nsource_uri\x18\x02 \x01(\t\x12\x16\n\x0erepository_uri\x18\x03 \x01(\t\x12\x10\n\x08\x66orge_id\x18\x04 \x01(\t\x12\x13\n\x0btarget_refs\x18\x05 \x03(\t\x12%\n\x04mode\x18\x06 \x01(\x0e\x32\x17.gatekeeper.api.v1.Mode\x12\x16\n\x0e\x61\x63\x63\x65pt_bundles\x18\x07 \x01(\x08\x12\x30\n\nregistrant\x18\x08 \x01(\x0b\x32\x1c.gatekeeper.api.v1.Principal\x12/\n\x0b\x63reate_time\x18\t \x01(\x0b\x32\x1a.google.protobuf.TimestampB Z\x1egatekeeper/api/v1;gatekeeperv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'gatekeeper.api.v1.repository_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
-  DESCRIPTOR._loaded_options = None
+  _globals['DESCRIPTOR']._loaded_options = None
+  _globals['DESCRIPTOR']._serialized_options = b'Z\036gatekeeper/api/v1;gatekeeperv1'
   _globals['_REPOSITORY']._serialized_start=159
   _globals['_REPOSITORY']._serialized_end=430
 # @@protoc_insertion_point(module_scope)

@@ -26,13 +26,14 @@ from gatekeeper.api.v1 import principal_pb2 as gatekeeper_dot_api_dot_v1_dot_pri
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1egatekeeper/api/v1/review.proto\x12\x11gatekeeper.api.v1\x1a!gatekeeper/api/v1/principal.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xa1\x04\n\x06Review\x12\x0c\n\x04name\x18\x01 \x01(\t\x12,\n\x04kind\x18\x02 \x01(\x0e\x32\x1e.gatekeeper.api.v1.Review.Kind\x12\x14\n\x0cverification\x18\x03 \x01(\t\x12\x15\n\rticket_digest\x18\x04 \x01(\t\x12\x13\n\x0b\x64iff_digest\x18\x05 \x01(\t\x12\x0f\n\x07\x63omment\x18\x06 \x01(\t\x12\x1b\n\x13waived_fingerprints\x18\x07 \x03(\t\x12\x16\n\x0e\x61mended_ticket\x18\x08 \x01(\x0c\x12\x18\n\x10statement_bundle\x18\t \x01(\x0c\x12/\n\x0b\x65xpire_time\x18\n \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12.\n\x08reviewer\x18\x0b \x01(\x0b\x32\x1c.gatekeeper.api.v1.Principal\x12/\n\x0b\x63reate_time\x18\x0c \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x13\n\x0b\x61ttestation\x18\r \x01(\t\"\x91\x01\n\x04Kind\x12\x14\n\x10KIND_UNSPECIFIED\x10\x00\x12\x10\n\x0cKIND_APPROVE\x10\x01\x12\x18\n\x14KIND_REQUEST_CHANGES\x10\x02\x12\x15\n\x11KIND_AMEND_TICKET\x10\x03\x12\x0e\n\nKIND_WAIVE\x10\x04\x12\x0e\n\nKIND_RETRY\x10\x05\x12\x10\n\x0cKIND_ABANDON\x10\x06\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1egatekeeper/api/v1/review.proto\x12\x11gatekeeper.api.v1\x1a!gatekeeper/api/v1/principal.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xa1\x04\n\x06Review\x12\x0c\n\x04name\x18\x01 \x01(\t\x12,\n\x04kind\x18\x02 \x01(\x0e\x32\x1e.gatekeeper.api.v1.Review.Kind\x12\x14\n\x0cverification\x18\x03 \x01(\t\x12\x15\n\rticket_digest\x18\x04 \x01(\t\x12\x13\n\x0b\x64iff_digest\x18\x05 \x01(\t\x12\x0f\n\x07\x63omment\x18\x06 \x01(\t\x12\x1b\n\x13waived_fingerprints\x18\x07 \x03(\t\x12\x16\n\x0e\x61mended_ticket\x18\x08 \x01(\x0c\x12\x18\n\x10statement_bundle\x18\t \x01(\x0c\x12/\n\x0b\x65xpire_time\x18\n \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12.\n\x08reviewer\x18\x0b \x01(\x0b\x32\x1c.gatekeeper.api.v1.Principal\x12/\n\x0b\x63reate_time\x18\x0c \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x13\n\x0b\x61ttestation\x18\r \x01(\t\"\x91\x01\n\x04Kind\x12\x14\n\x10KIND_UNSPECIFIED\x10\x00\x12\x10\n\x0cKIND_APPROVE\x10\x01\x12\x18\n\x14KIND_REQUEST_CHANGES\x10\x02\x12\x15\n\x11KIND_AMEND_TICKET\x10\x03\x12\x0e\n\nKIND_WAIVE\x10\x04\x12\x0e\n\nKIND_RETRY\x10\x05\x12\x10\n\x0cKIND_ABANDON\x10\x06\x42 Z\x1egatekeeper/api/v1;gatekeeperv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'gatekeeper.api.v1.review_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
-  DESCRIPTOR._loaded_options = None
+  _globals['DESCRIPTOR']._loaded_options = None
+  _globals['DESCRIPTOR']._serialized_options = b'Z\036gatekeeper/api/v1;gatekeeperv1'
   _globals['_REVIEW']._serialized_start=122
   _globals['_REVIEW']._serialized_end=667
   _globals['_REVIEW_KIND']._serialized_start=522

@@ -26,13 +26,14 @@ from gatekeeper.api.v1 import change_pb2 as gatekeeper_dot_api_dot_v1_dot_change
 from gatekeeper.api.v1 import review_pb2 as gatekeeper_dot_api_dot_v1_dot_review__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1fgatekeeper/api/v1/reviews.proto\x12\x11gatekeeper.api.v1\x1a\x1egatekeeper/api/v1/change.proto\x1a\x1egatekeeper/api/v1/review.proto\"d\n\x13\x43reateReviewRequest\x12\x0e\n\x06parent\x18\x01 \x01(\t\x12)\n\x06review\x18\x02 \x01(\x0b\x32\x19.gatekeeper.api.v1.Review\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"l\n\x14\x43reateReviewResponse\x12)\n\x06review\x18\x01 \x01(\x0b\x32\x19.gatekeeper.api.v1.Review\x12)\n\x06\x63hange\x18\x02 \x01(\x0b\x32\x19.gatekeeper.api.v1.Change2p\n\rReviewService\x12_\n\x0c\x43reateReview\x12&.gatekeeper.api.v1.CreateReviewRequest\x1a\'.gatekeeper.api.v1.CreateReviewResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1fgatekeeper/api/v1/reviews.proto\x12\x11gatekeeper.api.v1\x1a\x1egatekeeper/api/v1/change.proto\x1a\x1egatekeeper/api/v1/review.proto\"d\n\x13\x43reateReviewRequest\x12\x0e\n\x06parent\x18\x01 \x01(\t\x12)\n\x06review\x18\x02 \x01(\x0b\x32\x19.gatekeeper.api.v1.Review\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"l\n\x14\x43reateReviewResponse\x12)\n\x06review\x18\x01 \x01(\x0b\x32\x19.gatekeeper.api.v1.Review\x12)\n\x06\x63hange\x18\x02 \x01(\x0b\x32\x19.gatekeeper.api.v1.Change2p\n\rReviewService\x12_\n\x0c\x43reateReview\x12&.gatekeeper.api.v1.CreateReviewRequest\x1a\'.gatekeeper.api.v1.CreateReviewResponseB Z\x1egatekeeper/api/v1;gatekeeperv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'gatekeeper.api.v1.reviews_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
-  DESCRIPTOR._loaded_options = None
+  _globals['DESCRIPTOR']._loaded_options = None
+  _globals['DESCRIPTOR']._serialized_options = b'Z\036gatekeeper/api/v1;gatekeeperv1'
   _globals['_CREATEREVIEWREQUEST']._serialized_start=118
   _globals['_CREATEREVIEWREQUEST']._serialized_end=218
   _globals['_CREATEREVIEWRESPONSE']._serialized_start=220

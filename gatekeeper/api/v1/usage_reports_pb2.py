@@ -25,13 +25,14 @@ _sym_db = _symbol_database.Default()
 from gatekeeper.api.v1 import usage_report_pb2 as gatekeeper_dot_api_dot_v1_dot_usage__report__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n%gatekeeper/api/v1/usage_reports.proto\x12\x11gatekeeper.api.v1\x1a$gatekeeper/api/v1/usage_report.proto\"^\n\x12ReportUsageRequest\x12\x34\n\x0cusage_report\x18\x01 \x01(\x0b\x32\x1e.gatekeeper.api.v1.UsageReport\x12\x12\n\nrequest_id\x18\x02 \x01(\t\"K\n\x13ReportUsageResponse\x12\x34\n\x0cusage_report\x18\x01 \x01(\x0b\x32\x1e.gatekeeper.api.v1.UsageReport2l\n\x0cUsageService\x12\\\n\x0bReportUsage\x12%.gatekeeper.api.v1.ReportUsageRequest\x1a&.gatekeeper.api.v1.ReportUsageResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n%gatekeeper/api/v1/usage_reports.proto\x12\x11gatekeeper.api.v1\x1a$gatekeeper/api/v1/usage_report.proto\"^\n\x12ReportUsageRequest\x12\x34\n\x0cusage_report\x18\x01 \x01(\x0b\x32\x1e.gatekeeper.api.v1.UsageReport\x12\x12\n\nrequest_id\x18\x02 \x01(\t\"K\n\x13ReportUsageResponse\x12\x34\n\x0cusage_report\x18\x01 \x01(\x0b\x32\x1e.gatekeeper.api.v1.UsageReport2l\n\x0cUsageService\x12\\\n\x0bReportUsage\x12%.gatekeeper.api.v1.ReportUsageRequest\x1a&.gatekeeper.api.v1.ReportUsageResponseB Z\x1egatekeeper/api/v1;gatekeeperv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'gatekeeper.api.v1.usage_reports_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
-  DESCRIPTOR._loaded_options = None
+  _globals['DESCRIPTOR']._loaded_options = None
+  _globals['DESCRIPTOR']._serialized_options = b'Z\036gatekeeper/api/v1;gatekeeperv1'
   _globals['_REPORTUSAGEREQUEST']._serialized_start=98
   _globals['_REPORTUSAGEREQUEST']._serialized_end=192
   _globals['_REPORTUSAGERESPONSE']._serialized_start=194

@@ -47,11 +47,11 @@ def test_every_rpc_says_role_errors_and_limits(name):
     assert roles
     assert roles <= ROLES, rpc.line("Role")
     assert re.search(r"\d+(\.\d+)? [KM]iB", rpc.line("Limits")), rpc.line("Limits")
-    for status, reasons in rpc.errors.items():
+    for status, listed in rpc.errors.items():
         assert status in grpc.StatusCode.__members__
-        assert len(reasons) == len(set(reasons))
-    for status, reasons in COMMON.items():
-        assert reasons <= set(rpc.errors.get(status, ())), status
+        assert len(listed) == len(set(listed))
+    for status, common in COMMON.items():
+        assert common <= set(rpc.errors.get(status, ())), status
 
 
 def test_the_errors_line_has_nothing_else():
@@ -63,8 +63,8 @@ def test_the_errors_line_has_nothing_else():
 def test_a_reason_has_one_status_everywhere():
     seen = defaultdict(set)
     for rpc in RPCS.values():
-        for status, reasons in rpc.errors.items():
-            for reason in reasons:
+        for status, listed in rpc.errors.items():
+            for reason in listed:
                 seen[reason].add(status)
     assert {r: s for r, s in seen.items() if len(s) != 1} == {}
 
