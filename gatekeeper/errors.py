@@ -84,6 +84,10 @@ class UsageError(GatekeeperError):
     """The caller asked for something impossible: exit status 2, nothing was judged."""
 
 
+class RequestRefused(GatekeeperError):
+    """The service did not carry out a request: not allowed, not there, or not now. Nothing was stored."""
+
+
 class CouldNotCheck(GatekeeperError):
     """Something could not be checked. Never a pass.
 

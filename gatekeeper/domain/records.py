@@ -140,6 +140,10 @@ class VerificationRecord:
     report: Mapping[str, Any] | None = None
     """What `gatekeeper check` prints, as JSON values; None until decided. Large: lists leave it out."""
     repair_brief: str = ""
+    people: tuple[str, ...] = ()
+    """Addresses of authors, committers and co-authors, casefolded: none of them can decide on it."""
+    reason: str = ""
+    """Why it was enqueued where nobody submitted a new head: approved, retry, stale."""
     attestation: str = ""
     superseded_by: str = ""
     canceller: Principal | None = None
@@ -282,3 +286,16 @@ class Page:
 
     size: int
     after: tuple[Any, ...] | None = None
+
+
+def row_key(
+    row: RepositoryRecord | TicketRecord | ChangeRecord | VerificationRecord | AttestationRecord | Event | AuditEntry,
+) -> tuple[Any, ...]:
+    """What lists are sorted by, and what `Page.after` names: repositories by name, what happened by sequence, all else by
+    (time of creation, name). Of a ticket the first revision was created when the newest says.
+    """
+    if isinstance(row, RepositoryRecord):
+        return (row.name,)
+    if isinstance(row, Event | AuditEntry):
+        return (row.sequence,)
+    return (row.create_time, row.name)
