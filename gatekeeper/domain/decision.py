@@ -120,3 +120,7 @@ class Outcome:
     decision: PolicyDecision | None = None
     attestation: Mapping[str, Any] | None = None
     """{bundle, payload_sha256, keyid, ref} or None where nothing was signed."""
+    diff_digest: str = ""
+    """What an approval of this diff binds; empty where head was not merged."""
+    people: tuple[str, ...] = ()
+    """Addresses of everybody who wrote, committed or co-wrote it, casefolded."""

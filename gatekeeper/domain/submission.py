@@ -73,6 +73,17 @@ class Submission:
     """Address of whoever sent it, where one is known: that person cannot approve it."""
     on_behalf_of: str | None = None
     """Address of the person for whom it was sent, where one is known: neither can that one."""
+    repository_uri: str = ""
+    """Identity under which statements name the repository; empty for `repository` itself."""
+    change: str = ""
+    """Resource name of the change, in the service."""
+    attempt: int = 1
+    purpose: str = "PRE_MERGE"
+    merge_group: str = ""
+    ticket_approved: bool = False
+    """True where the service knows that a person approved exactly these ticket bytes."""
+    bundle: str | None = None
+    """Path of a git bundle that brings objects of head, and nothing else."""
 
     def senders(self) -> tuple[str, ...]:
         """The addresses of those who sent it, as far as they are known."""

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from gatekeeper.domain.decision import Outcome
 from gatekeeper.domain.finding import Finding, finding, from_error, ordered, verdict_of_all
 from gatekeeper.domain.ports import Durable
+from gatekeeper.domain.statement import people_of
 from gatekeeper.domain.submission import Submission
 from gatekeeper.domain.testrun import SuiteRun
 from gatekeeper.domain.ticket import Ticket
@@ -145,6 +146,8 @@ def _verify(durable: Durable, progress: _Progress, started: float) -> Outcome:
         waived=decided.decision.waived if decided.decision else (),
         plan=planned.plan,
         decision=decided.decision,
+        diff_digest=found.change.diff_digest(),
+        people=tuple(people_of(found.change)),
     )
     durable.note("ATTEST", {"verdict": outcome.verdict.value})
     return _attest(durable, outcome, found, decided, submission, started)

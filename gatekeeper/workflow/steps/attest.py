@@ -49,7 +49,9 @@ def run(
         inputs.append((f"test-result:{suite_run.suite}", result.payload_sha256))
     inputs += [(f"approval:{a.reviewer}", a.payload_sha256) for a in approvals]
     issued = tools.clock.now()
+    # The first of all ends counts.
     ends = [a.expires_at for a in approvals if a.expires_at is not None]
+    expires = min([started + outcome.plan.expiry_s, *ends])
     verdict = tools.signer.sign(
         verdict_statement(
             outcome=outcome,
@@ -57,12 +59,14 @@ def run(
             verifier_id=tools.signer.verifier_id,
             gate_version=tools.gate_version,
             issued_at=issued,
-            expires_at=min([started + outcome.plan.expiry_s, *ends]),
-            purpose="PRE_MERGE",
+            expires_at=expires,
+            purpose=submission.purpose,
             settings_digest=checkout.settings.digest,
             approvals=approvals,
             inputs=inputs,
-            attempt=1,
+            attempt=submission.attempt,
+            merge_group=submission.merge_group,
+            change_name=submission.change,
             submitter=submission.submitter,
             on_behalf_of=submission.on_behalf_of,
             nonce=tools.new_id(),
@@ -77,5 +81,6 @@ def run(
             "verifier_id": tools.signer.verifier_id,
             "stored": where,
             "bundles": bundles,
+            "expires_at": expires,
         }
     )

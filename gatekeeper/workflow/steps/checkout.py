@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gatekeeper.domain.change import Change
 from gatekeeper.domain.instruments import SETTINGS_FILE
@@ -20,6 +20,8 @@ class Fetched:
     """What was fetched, before anything of it was judged."""
 
     mirror: Mirror
+    uri: str = ""
+    """Identity under which statements name the repository; empty for the source itself."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,8 @@ class Checkout:
 
 def fetch(tools: Tools, submission: Submission) -> Fetched:
     """Bring the commits into the gate's own mirror."""
-    return Fetched(tools.git.fetch(submission.repository, submission.target_ref, submission.head))
+    mirror = tools.git.fetch(submission.repository, submission.target_ref, submission.head)
+    return Fetched(mirror, submission.repository_uri)
 
 
 def run(tools: Tools, fetched: Fetched) -> Checkout:
@@ -42,6 +45,8 @@ def run(tools: Tools, fetched: Fetched) -> Checkout:
     Raises `NotMergeable`, `InputError` (TREE_HOSTILE) and `CouldNotCheck` (SETTINGS_MALFORMED, blame environment).
     """
     change = tools.git.describe(fetched.mirror)
+    if fetched.uri:
+        change = replace(change, repository=fetched.uri)
     base = tools.git.tree(fetched.mirror, change.base_tree)
     entry = base.entries.get(SETTINGS_FILE)
     settings = Settings()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gatekeeper.domain.finding import Finding, from_error
 from gatekeeper.domain.submission import ABSENT_CLAIM, Claim, Submission
@@ -25,6 +25,8 @@ class Intake:
 def run(_tools: Tools, submission: Submission) -> Intake:
     """Parse ticket and claim. Raises `InputError` for a ticket that cannot be read."""
     ticket = parse_ticket(submission.ticket)
+    if submission.ticket_approved:
+        ticket = replace(ticket, approved=True)
     try:
         return Intake(ticket, parse_claim(submission.claim), ())
     except InputError as error:

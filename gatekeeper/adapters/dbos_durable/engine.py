@@ -1,0 +1,273 @@
+"""`DbosEngine`: takes what is queued in the store, runs it as durable workflows, and finds again what a crash left.
+
+The store is the queue: a verification is enqueued by the transaction that stores it, so that nothing can be accepted
+and forgotten between two databases. This engine only starts workflows; their ids are made from the names of
+the verifications, so starting one twice is starting it once.
+
+SQLite serves one process. A second server on the same state directory is refused by a lock.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import logging
+import os
+import sqlite3
+import threading
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from dbos import DBOS, SetWorkflowID
+
+from gatekeeper.adapters.dbos_durable.durable import DbosDurable, Kept, Slots
+from gatekeeper.domain.ports import Durable
+from gatekeeper.errors import ConfigurationError, CouldNotCheck
+
+VERSION = "gatekeeper-1"
+"""Version of the workflow's shape. A change of the order of steps needs `DBOS.patch` or a new version here: workflows
+of another version are not run by this code, and `recover` begins their verifications anew."""
+EXECUTOR = "gatekeeper"
+MAX_RECOVERIES = 3
+"""A verification that was running at so many deaths of the process is taken to be their cause."""
+HEAVY = frozenset({"rerun", "code", "secrets"})
+IDLE_S = 5.0
+"""The queue is looked at so often without being woken: only a safeguard."""
+
+log = logging.getLogger("gatekeeper.engine")
+
+
+class Waiting:
+    """One queued verification: its name, and whose turn it takes."""
+
+    __slots__ = ("name", "owner")
+
+    def __init__(self, name: str, owner: str) -> None:
+        self.name, self.owner = name, owner
+
+
+class DbosEngine:
+    """Implements `domain.service_ports.VerificationQueue`. One a process: DBOS itself is a singleton."""
+
+    def __init__(
+        self,
+        directory: Path,
+        *,
+        steps: Mapping[str, Callable[..., Any]],
+        body: Callable[[Durable, str], None],
+        waiting: Callable[[], Sequence[Waiting]],
+        running: Callable[[], Sequence[str]],
+        give_up: Callable[[str, str], None],
+        listener: Callable[[str, str, Mapping[str, Any]], None],
+        stop_processes: Callable[[str], None],
+        workers: int | None = None,
+    ) -> None:
+        """`body` runs one verification on a `Durable`; all it does to the world it does in steps of `steps`.
+
+        `waiting` and `running` list the store's queued and running verifications, oldest first. `give_up(name, why)`
+        decides one that cannot be run. `listener(name, state, detail)` hears of progress. `stop_processes(name)`
+        kills the sandboxes that work for it.
+        """
+        self._directory = directory
+        self._body, self._waiting, self._running_of = body, waiting, running
+        self._give_up, self._listener, self._stop_processes = give_up, listener, stop_processes
+        cores = os.cpu_count() or 1
+        # One more than there are cores: while one waits for git or the disk, the cores are busy.
+        self._workers = workers or cores + 1
+        self._slots = Slots(cores, HEAVY)
+        self._steps = steps
+        self._lock = threading.Lock()
+        self._active: dict[str, str] = {}
+        self._wake = threading.Event()
+        self._closing = False
+        self._held: int | None = None
+        self._dispatcher: threading.Thread | None = None
+
+    # --- life ---
+
+    def launch(self) -> None:
+        """Start; recover what the last process left. Call it before any event loop runs.
+
+        Raises `ConfigurationError` (GATE_RUNNING) where another process serves this directory, `CouldNotCheck`
+        (STORE_FAILED) where the engine's database cannot be used.
+        """
+        try:
+            self._directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+            self._hold()
+            database = self._directory / "workflows.sqlite3"
+            _prepare(database)
+        except (OSError, sqlite3.Error) as error:
+            self._release()
+            raise CouldNotCheck("STORE_FAILED", f"The engine's database cannot be used: {error}.") from error
+        DBOS(
+            config={
+                "name": "gatekeeper",
+                "system_database_url": f"sqlite:///{database}",
+                "application_version": VERSION,
+                "executor_id": EXECUTOR,
+                "log_level": "WARNING",
+                "console_log_level": "ERROR",
+                "notification_listener_polling_interval_sec": 0.25,
+                "enable_otlp": False,
+            }
+        )
+
+        @DBOS.workflow(name="verification", max_recovery_attempts=MAX_RECOVERIES)
+        def verification(name: str) -> None:
+            self._run(name)
+
+        @DBOS.workflow(name="part", max_recovery_attempts=MAX_RECOVERIES)
+        def part(step: str, args: tuple[Any, ...]) -> Kept:
+            return self._run_part(step, args)
+
+        self._verification, self._part = verification, part
+        DBOS.launch()
+        self._recover()
+        self._dispatcher = threading.Thread(target=self._dispatch, name="dispatcher", daemon=True)
+        self._dispatcher.start()
+
+    def close(self, grace_s: float = 0.0) -> None:
+        """Stop starting work, wait up to `grace_s` for what runs, and end. Unfinished work goes on at the next start."""
+        self._closing = True
+        self._wake.set()
+        if self._dispatcher is not None:
+            self._dispatcher.join(timeout=10)
+        for name in list(self._active):
+            if grace_s <= 0:
+                self._stop_processes(name)
+        DBOS.destroy(workflow_completion_timeout_sec=int(grace_s))
+        self._release()
+
+    def _hold(self) -> None:
+        fd = os.open(self._directory / "engine.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            os.close(fd)
+            raise ConfigurationError(
+                "GATE_RUNNING", f"Another gatekeeper server works in {str(self._directory)!r}."
+            ) from error
+        self._held = fd
+
+    def _release(self) -> None:
+        if self._held is not None:
+            os.close(self._held)
+            self._held = None
+
+    # --- the queue's port ---
+
+    def enqueue(self, verification: str) -> None:  # noqa: ARG002  # the store knows which
+        """See `VerificationQueue.enqueue`."""
+        self._wake.set()
+
+    def stop(self, verification: str) -> None:
+        """See `VerificationQueue.stop`."""
+        with self._lock:
+            workflow = self._active.get(verification)
+        if workflow is not None:
+            DBOS.cancel_workflow(workflow)
+            self._stop_processes(verification)
+        self._wake.set()
+
+    # --- starting ---
+
+    def _dispatch(self) -> None:
+        while not self._closing:
+            try:
+                self._start_some()
+            except Exception:
+                log.exception("the queue could not be read; trying again")
+            self._wake.wait(IDLE_S)
+            self._wake.clear()
+
+    def _start_some(self) -> None:
+        with self._lock:
+            free = self._workers - len(self._active)
+            active = dict(self._active)
+        if free <= 0:
+            return
+        for name in _fair([w for w in self._waiting() if w.name not in active], free):
+            if not self._closing:
+                self._begin(name, workflow_id(name))
+
+    def _begin(self, name: str, workflow: str) -> None:
+        with self._lock:
+            self._active[name] = workflow
+        try:
+            with SetWorkflowID(workflow):
+                DBOS.start_workflow(self._verification, name)
+        except BaseException:
+            self._done(name)
+            raise
+
+    def _done(self, name: str) -> None:
+        with self._lock:
+            self._active.pop(name, None)
+        self._wake.set()
+
+    # --- inside workflows ---
+
+    def _run(self, name: str) -> None:
+        with self._lock:
+            self._active[name] = str(DBOS.workflow_id)
+
+        def listen(state: str, detail: Mapping[str, Any]) -> None:
+            self._listener(name, state, detail)
+
+        try:
+            self._body(DbosDurable(self._steps, self._slots, self._part, listen), name)
+        finally:
+            self._done(name)
+
+    def _run_part(self, step: str, args: tuple[Any, ...]) -> Kept:
+        kept: Kept = DBOS.run_step({"name": step}, self._slots.run, step, self._steps[step], args)
+        return kept
+
+    # --- after a crash ---
+
+    def _recover(self) -> None:
+        """DBOS goes on with its own unfinished workflows. What the store calls running and DBOS does not is begun anew,
+        or given up where it was there at too many deaths."""
+        for name in self._running_of():
+            status = DBOS.get_workflow_status(workflow_id(name))
+            if status is not None and status.status == "PENDING" and status.app_version == VERSION:
+                with self._lock:
+                    self._active[name] = workflow_id(name)
+                continue
+            if status is not None and status.status == "MAX_RECOVERY_ATTEMPTS_EXCEEDED":
+                self._give_up(name, "The gate died several times while it worked on this submission.")
+                continue
+            again = f"{workflow_id(name)}-{os.urandom(4).hex()}"
+            log.warning(
+                "verification %s had no workflow to go on with (%s); begun anew", name, status and status.status
+            )
+            self._begin(name, again)
+
+
+def workflow_id(verification: str) -> str:
+    """Id of the workflow of a verification: a name is too long and holds slashes."""
+    return "v-" + hashlib.sha256(verification.encode()).hexdigest()[:40]
+
+
+def _fair(waiting: Sequence[Waiting], count: int) -> list[str]:
+    """The next ones: the owner with the fewest turns so far goes first, among equals the oldest."""
+    turns: Counter[str] = Counter()
+    left = list(waiting)
+    chosen: list[str] = []
+    while left and len(chosen) < count:
+        best = min(range(len(left)), key=lambda i: (turns[left[i].owner], i))
+        item = left.pop(best)
+        turns[item.owner] += 1
+        chosen.append(item.name)
+    return chosen
+
+
+def _prepare(database: Path) -> None:
+    """Private file, write-ahead log: readers and the one writer do not wait for each other."""
+    fd = os.open(database, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    os.close(fd)
+    with sqlite3.connect(database) as connection:
+        connection.execute("PRAGMA journal_mode=WAL")
+    connection.close()
