@@ -1,4 +1,7 @@
-"""JUnit XML to a `SuiteReport`: no DOCTYPE, no entities, capped in size, depth and count; recounted, never believed."""
+"""JUnit XML to a `SuiteReport`: no DOCTYPE, no entities, capped in size, depth and count; recounted, never believed.
+
+The XML libraries are imported where a report is read: most of what a check needs from here does without them.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,6 @@ from collections import Counter
 from collections.abc import Iterable
 from io import BytesIO
 from typing import Any
-from xml.etree.ElementTree import ParseError
-
-from defusedxml import DefusedXmlException
-from defusedxml.ElementTree import iterparse
-from junitparser import Error, Failure, JUnitXml, JUnitXmlError, Skipped, TestCase, TestSuite
 
 from gatekeeper.domain.testrun import CaseResult, Outcome, SuiteReport
 from gatekeeper.errors import InputError
@@ -30,6 +28,8 @@ def parse_junit(data: bytes) -> SuiteReport:
 
     Case ids are `classname::name` as the document has them (`name` alone where there is no class name).
     """
+    from junitparser import JUnitXml, JUnitXmlError, TestCase
+
     root = _tree(data)
     if root.tag not in ("testsuites", "testsuite"):
         raise InputError(
@@ -53,6 +53,11 @@ def parse_junit(data: bytes) -> SuiteReport:
 def _tree(data: bytes) -> Any:
     if len(data) > MAX_BYTES:
         raise InputError(CODE, f"The report has {len(data)} bytes; at most {MAX_BYTES} are read.")
+    from xml.etree.ElementTree import ParseError
+
+    from defusedxml import DefusedXmlException
+    from defusedxml.ElementTree import iterparse
+
     depth = count = 0
     root = None
     try:
@@ -79,6 +84,8 @@ def _tree(data: bytes) -> Any:
 
 
 def _suites(suites: Iterable[Any], depth: int) -> Iterable[Any]:
+    from junitparser import TestSuite
+
     for suite in suites:
         if isinstance(suite, TestSuite):
             nested: Any = suite
@@ -88,6 +95,8 @@ def _suites(suites: Iterable[Any], depth: int) -> Iterable[Any]:
 
 
 def _case(case: Any) -> CaseResult:
+    from junitparser import Error, Failure, Skipped
+
     name, owner = str(case.name or ""), str(case.classname or "")
     outcome, detail = Outcome.PASSED, ""
     rank = {Outcome.PASSED: 0, Outcome.SKIPPED: 1, Outcome.FAILED: 2, Outcome.ERRORED: 3}

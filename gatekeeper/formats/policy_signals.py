@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass
+from functools import cache
 
 from gatekeeper.domain.change import Change, ChangedPath
 from gatekeeper.domain.tree import EXECUTABLE, REGULAR, Tree, TreeEntry
@@ -30,45 +31,43 @@ _DOCUMENT_NAMES = {"license", "licence", "copying", "notice", "authors", "change
 _INSTRUCTIONS = {"agents.md", "claude.md", "gemini.md", "skill.md", "copilot-instructions.md"}
 _INSTRUCTION_DIRECTORIES = {".claude", ".cursor", ".codex", ".gemini", ".github"}
 
-_PATTERNS: dict[str, re.Pattern[str]] = {
-    "sql_destroy": re.compile(
+_PATTERNS = {
+    "sql_destroy": (
         r"\b(?:DROP\s+(?:TABLE|DATABASE|SCHEMA|COLUMN)\s+\w|TRUNCATE\s+TABLE\s+\w|DELETE\s+FROM\s+\w"
         r"|ALTER\s+TABLE\s+\S+\s+DROP\b)"
     ),
-    "orm_destroy": re.compile(
+    "orm_destroy": (
         r"\bop\.drop_(?:table|column)\(|\bmigrations\.(?:DeleteModel|RemoveField)\(|\.objects\.(?:all|filter)\([^)]*\)\.delete\("
         r"|\bmetadata\.drop_all\("
     ),
-    "store_destroy": re.compile(r"\.(?:delete_many|deleteMany|dropDatabase|drop_database|flushall|delete_bucket)\("),
-    "tree_remove": re.compile(
-        r"\bshutil\.rmtree\(|\brm\s+-(?:rf|fr)\b|\bos\.removedirs\(|\bfs\.rm(?:Sync)?\(.*recursive"
-    ),
-    "password_hash": re.compile(
+    "store_destroy": (r"\.(?:delete_many|deleteMany|dropDatabase|drop_database|flushall|delete_bucket)\("),
+    "tree_remove": (r"\bshutil\.rmtree\(|\brm\s+-(?:rf|fr)\b|\bos\.removedirs\(|\bfs\.rm(?:Sync)?\(.*recursive"),
+    "password_hash": (
         r"\b(?:bcrypt|argon2|passlib)\.|\b(?:pbkdf2_hmac|check_password|make_password|check_password_hash"
         r"|generate_password_hash|set_password)\("
     ),
-    "token_verify": re.compile(r"\bjwt\.(?:encode|decode|verify|sign)\(|\bverify_signature\b|\bverify_exp\b"),
-    "access_guard": re.compile(
+    "token_verify": (r"\bjwt\.(?:encode|decode|verify|sign)\(|\bverify_signature\b|\bverify_exp\b"),
+    "access_guard": (
         r"@(?:login_required|permission_required|requires_auth|csrf_exempt|roles_required|PreAuthorize|RolesAllowed)\b"
         r"|\bpermission_classes\b|\b(?:IsAuthenticated|AllowAny|IsAdminUser)\b|\bis_superuser\s*="
     ),
-    "payment_client": re.compile(
+    "payment_client": (
         r"^\s*(?:import|from)\s+(?:stripe|paypalrestsdk|braintree|adyen)\b|\bstripe\.[A-Z]\w+\.|require\(['\"]stripe['\"]\)"
     ),
-    "cipher": re.compile(
+    "cipher": (
         r"^\s*(?:import|from)\s+(?:cryptography|Crypto|Cryptodome|nacl)\b|\b(?:AES|DES3?|ChaCha20)\.new\(|\bFernet\("
         r"|\bgenerate_private_key\(|\bcreateCipheriv\("
     ),
-    "tls_weakened": re.compile(
+    "tls_weakened": (
         r"\bverify\s*=\s*False\b|\bCERT_NONE\b|\bcheck_hostname\s*=\s*False\b|\b_create_unverified_context\b"
         r"|\brejectUnauthorized\s*:\s*false\b|\bInsecureSkipVerify\s*:\s*true\b"
     ),
-    "secret_read": re.compile(
+    "secret_read": (
         r"(?:environ(?:\.get)?|getenv|process\.env)\W{1,3}\w*(?:SECRET|PASSWORD|PRIVATE_KEY|API_KEY|ACCESS_KEY)\w*"
         r"|\bsecretsmanager\b|\bhvac\.Client\(|\bkeyring\.(?:get|set)_password\("
     ),
-    "file_mode": re.compile(r"\bos\.(?:chmod|chown|lchown)\(|\bchmod\s+[-+ugoa0-7]*[0-7x]{1,4}\s|\bchown\s+-"),
-    "privilege_gain": re.compile(
+    "file_mode": (r"\bos\.(?:chmod|chown|lchown)\(|\bchmod\s+[-+ugoa0-7]*[0-7x]{1,4}\s|\bchown\s+-"),
+    "privilege_gain": (
         r"\bos\.set(?:uid|gid|euid|egid|reuid|resuid)\(|\bchmod\s+(?:u\+s|[4267]?777|4[0-7]{3})\b|\bNOPASSWD\b"
         r"|\bGRANT\s+(?:ALL|SELECT|INSERT|UPDATE|DELETE)\b.*\bTO\b|\bprivileged:\s*true\b|\bAdministratorAccess\b"
         r"|\bcluster-admin\b|\ballowPrivilegeEscalation:\s*true\b"
@@ -152,13 +151,19 @@ def _changed_lines(changed: ChangedPath, base: Tree, merged: Tree) -> tuple[list
     return [line[:MAX_LINE] for line in added], [line[:MAX_LINE] for line in removed], cut
 
 
+@cache
+def _compiled() -> tuple[tuple[str, re.Pattern[str]], ...]:
+    """Compiled where the first change is counted; most starts of the program count none."""
+    return tuple((name, re.compile(pattern)) for name, pattern in _PATTERNS.items())
+
+
 def _counted(path: str, added: list[str], removed: list[str]) -> dict[str, int]:
     found: Counter[str] = Counter()
     for lines, is_added in ((added, True), (removed, False)):
         for line in lines:
             if _COMMENT.match(line):
                 continue
-            for name, pattern in _PATTERNS.items():
+            for name, pattern in _compiled():
                 if (is_added or name not in _WIDENING_ONLY) and pattern.search(line):
                     found[name] += 1
             if is_added and _WORKFLOW.search(path) and _CI_PRIVILEGE.search(line):

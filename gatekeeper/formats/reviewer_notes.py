@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 _JUDGE = (
     r"(?:(?:automated|automatic|ai|llm|model|machine|code)[\s-]+(?:code[\s-]+)?(?:reviewers?|judges?|graders?|verifiers?|evaluators?|gates?)\b"
@@ -31,14 +32,7 @@ _SKIP = (
     r"(?:(?:do not|don't|never|must not|should not|need not)\s+(?:analy[sz]e|review|flag|report|mention|check|run|scan|inspect|look at|block|reject|question|verify|raise)\b|"
     r"\b(?:skip|ignore|disregard|bypass|disable|suppress|overlook)\s+(?:all\s+|any\s+|the\s+|this\s+|these\s+|your\s+|every\s+|further\s+)*(?:tests?|checks?|reviews?|findings?|failures?|warnings?|diff|file|changes?|rules?|polic(?:y|ies)|instructions?|scans?|verification)\b)"
 )
-_OVERRIDE = re.compile(
-    r"\b(?:ignore|disregard|forget|override)\s+(?:all\s+|any\s+)?(?:of\s+)?(?:the\s+|your\s+|my\s+)?(?:previous|prior|above|earlier|preceding|foregoing|system|existing)\s+(?:instructions?|prompts?|directions?|guidelines?|orders|directives|system\s+prompt)",
-    re.IGNORECASE,
-)
-_ORDERS = (
-    re.compile("(?:" + _JUDGE + "|" + _ADDRESSED + r").{0,240}?(?:" + _VERDICT + "|" + _SKIP + ")", re.IGNORECASE),
-    re.compile(_PERSON + r".{0,240}?" + _VERDICT, re.IGNORECASE),
-)
+_OVERRIDE = r"\b(?:ignore|disregard|forget|override)\s+(?:all\s+|any\s+)?(?:of\s+)?(?:the\s+|your\s+|my\s+)?(?:previous|prior|above|earlier|preceding|foregoing|system|existing)\s+(?:instructions?|prompts?|directions?|guidelines?|orders|directives|system\s+prompt)"
 _LEAD = re.compile(r"^\s*(?:#+|//+|/?\*+/?|--|;+|<!--|%+|\"\"\"|'''|>)?\s?")
 _WINDOW = 4
 _MAX_LINE = 2000
@@ -53,6 +47,18 @@ class Note:
     quoted: bool
 
 
+@cache
+def _override() -> re.Pattern[str]:
+    return re.compile(_OVERRIDE, re.IGNORECASE)
+
+
+@cache
+def _orders() -> tuple[re.Pattern[str], ...]:
+    """Compiled where the first text is read: the largest expressions here, and not every start reads one."""
+    judged = "(?:" + _JUDGE + "|" + _ADDRESSED + r").{0,240}?(?:" + _VERDICT + "|" + _SKIP + ")"
+    return tuple(re.compile(p, re.IGNORECASE) for p in (judged, _PERSON + r".{0,240}?" + _VERDICT))
+
+
 def reviewer_note(lines: Sequence[tuple[int, str]]) -> Note | None:
     """The first order to a judge in `lines` ((number, text), ascending), an unquoted one before a quoted one.
 
@@ -61,7 +67,7 @@ def reviewer_note(lines: Sequence[tuple[int, str]]) -> Note | None:
     weak: Note | None = None
     for at, (number, whole) in enumerate(lines):
         line = whole[:_MAX_LINE]
-        found = _OVERRIDE.search(line)
+        found = _override().search(line)
         if found and not _quoted(line, found.start()):
             return Note(number, line.strip()[:300], False)
         joined = _LEAD.sub("", line)
@@ -72,7 +78,7 @@ def reviewer_note(lines: Sequence[tuple[int, str]]) -> Note | None:
             if following != previous + 1 or not text.strip():
                 break
             joined += " " + _LEAD.sub("", text[:_MAX_LINE])
-        for order in _ORDERS:
+        for order in _orders():
             hit = order.search(joined)
             if hit is None or hit.start() >= begin:
                 continue
