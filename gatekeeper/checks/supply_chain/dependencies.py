@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from packaging.utils import canonicalize_name
-
 from gatekeeper.checks.supply_chain.popular import lookalike
 from gatekeeper.domain.evidence import Evidence
 from gatekeeper.domain.finding import Finding, finding
@@ -13,7 +11,7 @@ from gatekeeper.domain.globs import matches, matches_any
 from gatekeeper.domain.ticket import PermitKind, Ticket
 from gatekeeper.domain.tree import Tree, text
 from gatekeeper.domain.verdict import Effect
-from gatekeeper.formats.python_requirements import Dependency, Manifest, is_manifest, read
+from gatekeeper.formats.python_requirements import Dependency, Manifest, canonical, is_manifest, read
 
 _SHOWN = 8
 
@@ -145,9 +143,7 @@ def _pins(
 
 def _permitted(ticket: Ticket, name: str, path: str) -> bool:
     for permit in ticket.permits_of(PermitKind.ADD_DEPENDENCY):
-        names = {canonicalize_name(n.split("[")[0].split("=")[0].strip("<>~! ")) for n in permit.names} | set(
-            permit.names
-        )
+        names = {canonical(n.split("[")[0].split("=")[0].strip("<>~! ")) for n in permit.names} | set(permit.names)
         if name in names and (not permit.paths or any(matches(g, path) for g in permit.paths)):
             return True
     return False
