@@ -26,6 +26,7 @@ lint: setup-dev ## formatting, lint, types, layers
 	@$(VENV)/bin/lint-imports
 
 test: lint ## set up and pass the whole suite
+	@if [ "$$CI" = true ]; then bash deploy/opa.sh; fi
 	@$(PY) -m pytest -q
 
 proto: setup-dev ## generate gatekeeper/api/v1 from proto/, judge style and that no client breaks
@@ -33,8 +34,12 @@ proto: setup-dev ## generate gatekeeper/api/v1 from proto/, judge style and that
 	@$(PY) deploy/proto/generate.py >/dev/null
 	@$(VENV)/bin/buf breaking proto --against proto/gatekeeper/api/v1/baseline.binpb
 
+opa: setup ## build the pinned OPA server with Go (the gate needs it only where its settings say so)
+	@bash deploy/opa.sh
+
 bench: setup-dev ## gate time over bare pytest time, side by side, and where the time goes
 	@$(PY) tests/bench/bench_check.py
+	@$(PY) tests/bench/bench_sandbox.py
 
 clean: ## remove what the targets made in this folder
 	rm -rf $(VENV) .mypy_cache .ruff_cache .hypothesis .import_linter_cache build *.egg-info

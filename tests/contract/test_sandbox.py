@@ -264,3 +264,39 @@ def test_no_bubblewrap_at_all_and_one_that_is_too_old(runs: Runs) -> None:
             )
         assert caught.value.code == "SANDBOX_UNAVAILABLE"
         assert "0.11" in caught.value.message
+
+
+WRAPPER = """#!/bin/bash
+if [ "$1" = --version ]; then echo 'bubblewrap 0.11.0'; exit 0; fi
+while [ "$1" != -- ]; do
+  if [ "$1" = --json-status-fd ]; then status=$2; fi
+  shift
+done
+shift
+echo '{ "child-pid": 1 }' >&"$status"
+"$@"
+code=$?
+echo "{ \\"exit-code\\": $code }" >&"$status"
+exit $code
+"""
+
+
+def test_a_program_that_runs_tests_without_isolation_is_found_out_before_any_test(runs: Runs) -> None:
+    wrapper = runs.paths.state / "bwrap-wrapper"
+    wrapper.write_text(WRAPPER)
+    wrapper.chmod(0o755)
+    with pytest.raises(CouldNotCheck) as caught:
+        BubblewrapSandbox(runs.paths, program=wrapper).run(
+            runs.request(runs.tree({}), Suite("s", command="touch /tmp/gatekeeper-test-ran"), LIMITS)
+        )
+    assert (caught.value.code, caught.value.blame) == ("SANDBOX_UNPROVEN", "gate")
+    for words in ("the sandbox's user", "network interfaces", "not in force"):
+        assert words in caught.value.message
+    assert not Path("/tmp/gatekeeper-test-ran").exists()
+
+
+def test_a_proven_sandbox_is_not_proven_again(runs: Runs) -> None:
+    marks = sorted(runs.paths.runtime.glob("proven-*"))
+    assert len(marks) == 1
+    BubblewrapSandbox(runs.paths).engine()
+    assert sorted(runs.paths.runtime.glob("proven-*")) == marks

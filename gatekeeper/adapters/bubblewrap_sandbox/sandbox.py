@@ -12,7 +12,7 @@ import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from gatekeeper.adapters.bubblewrap_sandbox import cgroups, command, process, runtime, seccomp
+from gatekeeper.adapters.bubblewrap_sandbox import cgroups, command, process, runtime, seccomp, self_check
 from gatekeeper.adapters.bubblewrap_sandbox.faults import not_started
 from gatekeeper.adapters.bubblewrap_sandbox.listener import Listener
 from gatekeeper.config import SANDBOX_ID, Paths
@@ -76,7 +76,9 @@ class BubblewrapSandbox:
 
     def run(self, request: RunRequest) -> SuiteRun:
         """See `domain.ports.Sandbox.run`."""
-        machine = self._machine()
+        return self._run_on(self._machine(), request)
+
+    def _run_on(self, machine: Machine, request: RunRequest) -> SuiteRun:
         inner = command.inner_command(request)
         working = command.working_directory(request.suite, request.tree, self._at)
         started = time.monotonic()
@@ -174,8 +176,23 @@ class BubblewrapSandbox:
     def _machine(self) -> Machine:
         with self._lock:
             if self._found is None:
-                self._found = self._look()
+                found = self._look()
+                self._prove(found)
+                self._found = found
             return self._found
+
+    def _prove(self, machine: Machine) -> None:
+        asked = self_check.request(machine.etc, self._paths.runtime / "gate-only")
+        options = command.bubblewrap_arguments(asked, etc=machine.etc, sockets={}, working=self._at, at=self._at)
+        self_check.prove(
+            lambda request: self._run_on(machine, request),
+            program=machine.bubblewrap.path,
+            options=[*options, repr(machine.setpriv), repr(machine.filter)],
+            tree=machine.etc,
+            marks=self._paths.runtime,
+            dedicated_user=machine.setpriv is not None,
+            filtered=machine.filter is not None,
+        )
 
     def _look(self) -> Machine:
         root = os.geteuid() == 0
