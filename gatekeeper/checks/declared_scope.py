@@ -10,15 +10,11 @@ from gatekeeper.domain.change import ChangedPath
 from gatekeeper.domain.evidence import Evidence
 from gatekeeper.domain.finding import Finding, finding
 from gatekeeper.domain.globs import matches_any
-from gatekeeper.domain.tree import GITLINK, SYMLINK, text
+from gatekeeper.domain.tree import GITLINK, SYMLINK, Tree, text
+from gatekeeper.formats.confusables import path_skeleton
 
 # Files that change what git itself does with the tree: a wide glob is no permission for them.
 _CONTROL = frozenset({".gitattributes", ".gitmodules", ".gitconfig", ".lfsconfig"})
-# Letters of other scripts that look like ASCII ones. NFKC folds widths and ligatures, not these.
-_LOOKS_LIKE = str.maketrans(
-    "\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0456\u0458\u0455\u04bb\u0501\u051b\u051d\u0261\u03bf\u03b1\u03bd\u03c1\u0131",
-    "aeopcyxijshdqwgoavpi",
-)
 _HOPS = 16
 # Values that git or its large-file extension knows; anything else is a program from somebody's configuration.
 _BUILT_IN_DRIVERS = {
@@ -60,13 +56,13 @@ _BUILT_IN_DRIVERS = {
 def check(evidence: Evidence) -> tuple[Finding, ...]:
     """Findings about every changed path, both sides of a rename; forbidden wins over allowed."""
     twins = _twins(evidence)
-    found: list[Finding] = []
+    found: list[Finding] = _twin_folders(evidence, twins)
     for changed in evidence.change.paths:
         found += _place(evidence, changed)
         if changed.new is not None and changed.new.mode == SYMLINK:
             found += _link(evidence, changed.path)
         if changed.old is None:
-            found += _name(changed.path, twins.get(_skeleton(changed.path), set()) - {changed.path})
+            found += _name(changed.path, twins.get(path_skeleton(changed.path), set()) - {changed.path})
     return tuple(found)
 
 
@@ -172,20 +168,40 @@ def _name(path: str, twins: set[str]) -> list[Finding]:
 
 def _mixed(word: str) -> bool:
     scripts = {unicodedata.name(c, "?").split(" ", 1)[0] for c in word}
-    return len(scripts & {"LATIN", "CYRILLIC", "GREEK"}) > 1
+    return len(scripts & {"LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "LISU"}) > 1
 
 
 def _twins(evidence: Evidence) -> dict[str, set[str]]:
-    """Paths of the merge result by what a reader sees."""
+    """Paths and folders of the merge result by what a reader sees."""
     table: dict[str, set[str]] = defaultdict(set)
-    for path in evidence.merged.entries:
-        table[_skeleton(path)].add(path)
+    for path in (*evidence.merged.entries, *_folders(evidence.merged)):
+        table[path_skeleton(path)].add(path)
     return table
 
 
-def _skeleton(path: str) -> str:
-    plain = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", path).casefold())
-    return "".join(c for c in plain if unicodedata.category(c) not in ("Cf", "Mn")).translate(_LOOKS_LIKE)
+def _folders(tree: Tree) -> set[str]:
+    found: set[str] = set()
+    for path in tree.entries:
+        folder = posixpath.dirname(path)
+        while folder and folder not in found:
+            found.add(folder)
+            folder = posixpath.dirname(folder)
+    return found
+
+
+def _twin_folders(evidence: Evidence, twins: dict[str, set[str]]) -> list[Finding]:
+    """New folders that a reader or a file system takes for another one, the outermost of each alone."""
+    fresh = _folders(evidence.merged) - _folders(evidence.base)
+    found = []
+    for folder in sorted(fresh):
+        others = twins.get(path_skeleton(folder), set()) - {folder}
+        parent = posixpath.dirname(folder)
+        if not others or (parent in fresh and twins.get(path_skeleton(parent), set()) - {parent}):
+            continue
+        inside = next((c.path for c in evidence.change.paths if c.path.startswith(f"{folder}/")), folder)
+        message = f"The folder {_show(folder)} cannot be told apart from {_show(min(others))} by a reader or by some file systems."
+        found.append(finding("SCOPE_TWIN_PATH", message, path=inside, key=f"twin folder {folder}"))
+    return found
 
 
 def _show(path: str) -> str:

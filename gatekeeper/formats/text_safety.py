@@ -7,6 +7,8 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from gatekeeper.formats.confusables import skeleton
+
 _BIDI = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 _MARKS = frozenset("\u200e\u200f\u061c")
 """Direction marks: they reorder neighbours, never across lines, and are common in real Hebrew and Arabic prose."""
@@ -23,23 +25,6 @@ _IDENTIFIER = re.compile(r"[^\W\d]\w*")
 _COOKIE = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-_.a-zA-Z0-9]+)")
 _PLAIN_CODECS = frozenset({"utf-8", "utf8", "utf_8", "ascii", "us-ascii", "latin-1", "latin1", "iso-8859-1", "iso-latin-1",
                            "iso-8859-15", "cp1252", "utf-8-sig", "utf8-unix", "utf-8-unix"})  # fmt: skip
-# Letters of other scripts that look like a Latin one in most fonts; enough for a skeleton, not the whole Unicode table.
-_LOOKALIKES = str.maketrans(
-    {
-        chr(first): latin
-        for latin, codes in {
-            "a": (0x430, 0x3B1), "e": (0x435,), "o": (0x43E, 0x3BF, 0x585), "p": (0x440, 0x3C1), "c": (0x441,),
-            "y": (0x443,), "x": (0x445, 0x3C7), "i": (0x456, 0x3B9, 0x131), "j": (0x458,), "s": (0x455,),
-            "h": (0x4BB, 0x570), "d": (0x501,), "q": (0x51B,), "w": (0x51D,), "k": (0x43A, 0x3BA), "m": (0x43C,),
-            "t": (0x442, 0x3C4), "g": (0x261, 0x581), "v": (0x3BD,), "u": (0x3C5, 0x57D), "n": (0x578,), "b": (0x432,),
-            "A": (0x410, 0x391), "B": (0x412, 0x392), "E": (0x415, 0x395), "K": (0x41A, 0x39A), "M": (0x41C, 0x39C),
-            "H": (0x41D, 0x397), "O": (0x41E, 0x39F), "P": (0x420, 0x3A1), "C": (0x421,), "T": (0x422, 0x3A4),
-            "X": (0x425, 0x3A7), "I": (0x406, 0x399), "J": (0x408,), "S": (0x405,), "Y": (0x423, 0x3A5), "Z": (0x396,),
-            "N": (0x39D,),
-        }.items()
-        for first in codes
-    }
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,11 +94,6 @@ def identifiers(text: str) -> frozenset[str]:
     return frozenset(unicodedata.normalize("NFKC", w) for w in _IDENTIFIER.findall(text))
 
 
-def skeleton(word: str) -> str:
-    """`word` with letters of other scripts replaced by the Latin letters they look like."""
-    return unicodedata.normalize("NFKC", word).translate(_LOOKALIKES)
-
-
 def mixed_script(word: str) -> bool:
     """True where Latin and Cyrillic or Greek letters stand in one part of a word (parts are divided by `_`)."""
     if word.isascii():
@@ -121,7 +101,7 @@ def mixed_script(word: str) -> bool:
     for part in word.split("_"):
         names = [unicodedata.name(c, "").split(" ")[0] for c in part if c.isalpha()]
         scripts = set(names)
-        foreign = scripts & {"CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE"}
+        foreign = scripts & {"CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "LISU"}
         # One Greek letter beside Latin ones is mathematics (a real delta before `T`), unless it looks Latin.
         if "LATIN" in scripts and foreign and (skeleton(part).isascii() or "CYRILLIC" in scripts):
             return True

@@ -39,6 +39,14 @@ def codes(change, modes=None, ticket=TICKET, settings=None) -> set[str]:
         ({"src/\u0430.py": "2"}, None, "SCOPE_TWIN_PATH"),
         ({"src/p\u0430y.py": "2"}, None, "SCOPE_TWIN_PATH"),
         ({"src/b\u200b.py": "2"}, None, "SCOPE_TWIN_PATH"),
+        ({"src/Secret/b.py": "2"}, None, "SCOPE_TWIN_PATH"),
+        ({"\u0455rc/b.py": "2"}, None, "SCOPE_TWIN_PATH"),
+        ({"\uff53rc/b.py": "2"}, None, "SCOPE_TWIN_PATH"),
+        ({"\U0001d42crc/deep/er/b.py": "2"}, None, "SCOPE_TWIN_PATH"),
+        ({"src\u2215a.py": "2"}, None, "SCOPE_TWIN_PATH"),
+        ({"src/\ua4ee.py": "2"}, None, "SCOPE_TWIN_PATH"),
+        ({"src/secret.py/b": "2", "src/Secret.py": "2"}, None, "SCOPE_TWIN_PATH"),
+        ({"docs/caf\u00e9/a.md": "1", "docs/cafe\u0301/b.md": "1"}, None, "SCOPE_TWIN_PATH"),
     ],
 )
 def test_outside_is_found(change, modes, code) -> None:
@@ -56,6 +64,9 @@ def test_outside_is_found(change, modes, code) -> None:
         ({"docs/\u65e5\u672c\u8a9e.md": "1"}, None),
         ({"docs/\u043f\u043b\u0430\u043d-v2.md": "1"}, None),
         ({"docs/caf\u00e9.md": "1"}, None),
+        ({"src/new/deep/b.py": "1", "src/newer/deep/b.py": "1"}, None),
+        ({"src/secret2/b.py": "1", "src/a/a.py": "1"}, None),
+        ({"src/a.py": None, "src/A/b.py": "1"}, None),
     ],
 )
 def test_inside_passes(change, modes) -> None:
@@ -75,3 +86,14 @@ def test_shared_paths_and_named_control_files_pass() -> None:
 
 def test_a_named_gitattributes_may_still_not_run_programs() -> None:
     assert codes({".gitattributes": "*.py filter=x"}, ticket=build_ticket([".gitattributes"])) == {"SCOPE_GIT_CONTROL"}
+
+
+def test_a_twin_folder_is_told_once() -> None:
+    merged = {**BASE, **{f"Src/deep/f{i}.py": "1" for i in range(9)}}
+    found = check(build_evidence(BASE, merged, ticket=build_ticket(["**"])))
+    assert [f.code for f in found] == ["SCOPE_TWIN_PATH"]
+
+
+def test_a_folder_that_only_changed_its_case_passes() -> None:
+    merged = {p.replace("ops/", "Ops/"): t for p, t in BASE.items()}
+    assert check(build_evidence(BASE, merged, ticket=build_ticket(["**"]))) == ()
