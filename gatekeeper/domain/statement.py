@@ -15,7 +15,7 @@ from gatekeeper.domain.change import Change
 from gatekeeper.domain.decision import Approval, Outcome
 from gatekeeper.domain.testrun import Outcome as CaseOutcome
 from gatekeeper.domain.testrun import SuiteRun, Termination
-from gatekeeper.domain.verdict import Verdict
+from gatekeeper.domain.verdict import Mode, Verdict
 
 STATEMENT = "https://in-toto.io/Statement/v1"
 VERDICT = "https://slsa.dev/verification_summary/v1"
@@ -116,7 +116,8 @@ def verdict_statement(
     """
     if outcome.plan is None or outcome.ticket is None:
         raise ValueError("a verdict without plan or ticket binds nothing")
-    passed = outcome.verdict is Verdict.ACCEPTED
+    # A shadow verdict is for figures: it is never a pass in anything signed.
+    passed = outcome.verdict is Verdict.ACCEPTED and outcome.mode is not Mode.SHADOW
     plan = outcome.plan
     bundles = {(b.name, b.revision, b.digest) for b in (plan.bundle, outcome.decision and outcome.decision.bundle) if b}
     ticket = outcome.ticket

@@ -229,7 +229,8 @@ class DbosEngine:
 
     def _recover(self) -> None:
         """DBOS goes on with its own unfinished workflows. What the store calls running and DBOS does not is begun anew,
-        or given up where it was there at too many deaths."""
+        or given up where it was there at too many deaths.
+        """
         for name in self._running_of():
             status = DBOS.get_workflow_status(workflow_id(name))
             if status is not None and status.status == "PENDING" and status.app_version == VERSION:

@@ -1,0 +1,402 @@
+"""The life of one verification in the service: the pipeline between two transactions.
+
+    begin -> pipeline (again after a fault that was not the agent's) -> conclude -> publish
+
+`begin` and `conclude` are steps: they may run twice, and the second time changes nothing. Nothing is signed for a
+verification that was cancelled or superseded: the verdict's statement leaves the gate only with `conclude`, which
+looks at the state first, in the transaction that stores the verdict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from gatekeeper.domain.decision import Outcome
+from gatekeeper.domain.finding import finding, from_error, ordered
+from gatekeeper.domain.lifecycle import ChangeState, TicketState, VerificationState, after_verdict
+from gatekeeper.domain.ports import Durable
+from gatekeeper.domain.records import AttestationRecord, VerificationRecord
+from gatekeeper.domain.service_ports import Transaction
+from gatekeeper.domain.statement import approval_statement
+from gatekeeper.domain.submission import Submission
+from gatekeeper.domain.verdict import Blame, Mode, Verdict
+from gatekeeper.errors import GatekeeperError
+from gatekeeper.formats.attestation_index import index_row
+from gatekeeper.formats.repair_brief import repair_brief
+from gatekeeper.formats.report_json import document
+from gatekeeper.workflow.pipeline import crash, step_table, verify
+from gatekeeper.workflow.service.moves import move_change, move_verification
+from gatekeeper.workflow.service.service import Service, audited, note
+from gatekeeper.workflow.tools import Tools
+
+MAX_CLAIM_BYTES = 8 * 1024 * 1024
+MAX_BUNDLE_FINDINGS = 1000
+"""Findings kept in the stored report; reasons are never left out."""
+
+
+@dataclass(frozen=True)
+class RunSettings:
+    """How the service runs verifications."""
+
+    environment: str = "auto"
+    retries: int = 1
+    """How often the gate tries again after a fault that was not the agent's."""
+    publish: bool = False
+    """True: signed statements also go to the repository's notes, where hooks look."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """What is to be verified."""
+
+    submission: Submission
+    mode: Mode
+    started: float
+
+
+def steps(service: Service, tools: Tools, settings: RunSettings) -> dict[str, Callable[..., Any]]:
+    """The steps by name: the pipeline's, and those of this module."""
+    return {
+        **step_table(tools),
+        "begin": partial(begin, service, tools, settings),
+        "retry": partial(retry, service),
+        "conclude": partial(conclude, service),
+        "publish": partial(publish, service, tools),
+    }
+
+
+def run(durable: Durable, name: str, settings: RunSettings) -> None:
+    """Verify one submission to a final state. Whatever goes wrong is an undecided verdict, never a lost one."""
+    work: Work | None = durable.step("begin", name, 0)
+    if work is None:
+        return
+    outcome = _verified(durable, work)
+    for number in range(1, settings.retries + 1):
+        if not _worth_a_retry(outcome):
+            break
+        durable.step("retry", name, number)
+        again: Work | None = durable.step("begin", name, number)
+        if again is None:
+            return
+        outcome = _verified(durable, again)
+    stored: bool = durable.step("conclude", name, outcome)
+    if stored and settings.publish and outcome.attestation:
+        durable.step("publish", name, outcome)
+
+
+def _verified(durable: Durable, work: Work) -> Outcome:
+    try:
+        return verify(durable, work.submission, mode=work.mode, started=work.started)
+    except GatekeeperError as error:
+        # A head or branch that is not there: for a caller on a command line a usage fault, here a verdict.
+        return _undecided(work, error)
+
+
+def _undecided(work: Work, error: Exception) -> Outcome:
+    reason = from_error(error) if isinstance(error, GatekeeperError) else crash(error)
+    found = [reason]
+    verdict = Verdict.UNDECIDED
+    if reason.blame is Blame.CHANGE:
+        verdict = Verdict.REJECTED
+    elif reason.category != "could_not_check":
+        found.append(finding("GATE_CRASHED", "The verification ended before anything could be judged."))
+    return Outcome(
+        verdict=verdict,
+        mode=work.mode,
+        findings=ordered(found),
+        run_id=work.submission.run_id,
+        head=work.submission.head,
+    )
+
+
+def _worth_a_retry(outcome: Outcome) -> bool:
+    """Undecided by a fault of gate or environment: another try may find it gone. One of the change will not go away."""
+    return outcome.verdict is Verdict.UNDECIDED and any(
+        f.category == "could_not_check" and f.blame is not Blame.CHANGE for f in outcome.findings
+    )
+
+
+def begin(service: Service, tools: Tools, settings: RunSettings, name: str, number: int) -> Work | None:
+    """Gather what is to be verified and say that it runs. None where it is final already."""
+    with service.records.transaction() as tx:
+        record = tx.verification(name)
+        if record is None or record.state.final:
+            return None
+        if record.state is VerificationState.QUEUED:
+            record = move_verification(
+                tx, service, record, VerificationState.RUNNING, None, start_time=service.clock.now()
+            )
+            change = tx.change(record.change)
+            if change is not None and change.latest_verification == name:
+                move_change(tx, service, change, ChangeState.RUNNING, None)
+        repository = tx.repository(record.change.partition("/changes/")[0])
+        ticket = tx.ticket(record.ticket, record.ticket_digest)
+        newest = tx.ticket(record.ticket)
+        approvals = _approvals(tx, service, tools, record)
+    if repository is None or ticket is None or newest is None:
+        raise AssertionError(f"{name} has no repository or ticket")
+    claim = _blob(service, record.claim_artifact, MAX_CLAIM_BYTES)
+    bundle = service.blobs.path(record.bundle_artifact.rpartition("/")[2]) if record.bundle_artifact else None
+    submission = Submission(
+        repository=repository.source_uri,
+        target_ref=record.target_ref,
+        head=record.head,
+        ticket=ticket.document,
+        claim=claim,
+        environment=settings.environment,
+        approvals=approvals,
+        run_id=f"{name.rpartition('/')[2]}-{number}",
+        submitter=record.submitter.subject,
+        on_behalf_of=record.submitter.on_behalf_of,
+        repository_uri=repository.repository_uri or repository.source_uri,
+        change=record.change,
+        attempt=record.attempt,
+        purpose=record.purpose,
+        merge_group=record.merge_group,
+        ticket_approved=ticket.state is TicketState.APPROVED and newest.digest == ticket.digest,
+        bundle=str(bundle) if bundle else None,
+    )
+    return Work(submission, record.mode, service.clock.now())
+
+
+def _blob(service: Service, name: str, limit: int) -> bytes | None:
+    return service.blobs.read(name.rpartition("/")[2], limit) if name else None
+
+
+def _approvals(tx: Transaction, service: Service, tools: Tools, record: VerificationRecord) -> tuple[bytes, ...]:
+    """Statements of those who approved this ticket: their own, else the gate's word that they did so here.
+
+    Which diff they saw is in the statement and is compared when the verdict is made.
+    """
+    now = service.clock.now()
+    found: list[bytes] = []
+    for review in tx.reviews(record.change):
+        if review.kind != "APPROVE" or review.ticket_digest != record.ticket_digest:
+            continue
+        if review.statement_bundle:
+            found.append(review.statement_bundle)
+            continue
+        repository = tx.repository(record.change.partition("/changes/")[0])
+        seen = tx.verification(review.verification, report=False)
+        if repository is None or seen is None:
+            continue
+        signed = tools.signer.sign(
+            approval_statement(
+                reviewer=review.reviewer.subject,
+                decision="approve",
+                repository=repository.repository_uri or repository.source_uri,
+                target_ref=record.target_ref,
+                ticket_digest=review.ticket_digest,
+                diff_digest=review.diff_digest,
+                head=seen.head,
+                issued_at=review.create_time,
+                expires_at=review.expire_time or now + service.limits.approval_life_s,
+                reason="decided at the gate's API",
+            )
+        )
+        found.append(signed.bundle.encode())
+    return tuple(found)
+
+
+def retry(service: Service, name: str, number: int) -> None:
+    """Count a repetition of the gate's own."""
+    with service.records.transaction() as tx:
+        record = tx.verification(name)
+        if record is None or record.state.final or record.retry >= number:
+            return
+        move_verification(tx, service, record, VerificationState.RUNNING, None, reason="retry", retry=number)
+
+
+def progress(service: Service, name: str, state: str, detail: Mapping[str, Any]) -> None:
+    """Tell watchers how far a verification is. `runs_done` in `detail` counts up."""
+    with service.records.transaction() as tx:
+        record = tx.verification(name)
+        if record is None or record.state.final:
+            return
+        planned = detail.get("runs", 0) if state in ("RUNNING", "CONTROL") else 0
+        tx.save_verification(
+            replace(
+                record,
+                step=STEP_WORDS.get(state, record.step),
+                step_time=service.clock.now() if state in STEP_WORDS else record.step_time,
+                runs_planned=record.runs_planned + int(planned),
+                runs_done=record.runs_done + int(detail.get("ended", 0)),
+            )
+        )
+
+
+STEP_WORDS = {
+    "INTAKE": "intake",
+    "CHECKOUT": "checkout",
+    "PLAN": "plan",
+    "RUNNING": "rerun",
+    "CONTROL": "control",
+    "DECIDE": "decide",
+    "ATTEST": "attest",
+}
+
+
+def conclude(service: Service, name: str, outcome: Outcome) -> bool:
+    """Store the verdict, its statements and what they lead to, in one transaction. False where it is final already."""
+    with service.records.transaction() as tx:
+        record = tx.verification(name)
+        if record is None or record.state.final:
+            return False
+        change = tx.change(record.change)
+        ticket = tx.ticket(record.ticket)
+        if change is None or ticket is None:
+            raise AssertionError(f"{name} has no change or ticket")
+        frozen = ticket.digest == record.ticket_digest and ticket.state is TicketState.APPROVED
+        newest = change.latest_verification == name
+        attested = outcome.attestation or {}
+        rows = _statements(service, record, outcome)
+        verdict_name = f"{_repository_of(record)}/attestations/{attested['payload_sha256']}" if attested else ""
+        current = bool(frozen and newest and not change.state.final)
+        if current:
+            tx.retire_verdicts(record)
+        stored = move_verification(
+            tx,
+            service,
+            record,
+            VerificationState.DECIDED,
+            None,
+            verdict=outcome.verdict,
+            current=current,
+            base=outcome.base or "",
+            merge_tree=outcome.merge_tree or "",
+            diff_digest=outcome.diff_digest,
+            people=outcome.people,
+            report=_report(outcome),
+            repair_brief=repair_brief(outcome),
+            attestation=verdict_name,
+            expire_time=attested.get("expires_at"),
+        )
+        for row in rows:
+            tx.add_attestation(replace(row, current=current and row.current))
+        audited(
+            tx,
+            service,
+            None,
+            "verification.decide",
+            name,
+            verdict=outcome.verdict.value,
+            head=record.head,
+            base=outcome.base,
+            codes=sorted({f.code for f in outcome.findings if f.effect.value != "advises"}),
+            attestation=attested.get("payload_sha256"),
+        )
+        if newest and not change.state.final:
+            _follow(tx, service, change.name, stored, outcome, frozen=frozen)
+    return True
+
+
+def _follow(
+    tx: Transaction, service: Service, name: str, record: VerificationRecord, outcome: Outcome, *, frozen: bool
+) -> None:
+    change = tx.change(name)
+    assert change is not None
+    state, reason = after_verdict(outcome.verdict, bool(change.open_questions)), ""
+    if not frozen and state is ChangeState.MERGEABLE:
+        state, reason = ChangeState.HUMAN_DECISION_NEEDED, "TICKET_CHANGED"
+    elif state is ChangeState.HUMAN_DECISION_NEEDED:
+        primary = next((f.code for f in outcome.findings if f.primary), "")
+        reason = "QUESTION_OPEN" if outcome.verdict is Verdict.ACCEPTED else primary
+    # A repetition of the gate's own is never an attempt of the agent.
+    counted = outcome.verdict is Verdict.REJECTED and not record.reason
+    move_change(
+        tx,
+        service,
+        change,
+        state,
+        None,
+        reason=reason,
+        verdict=outcome.verdict,
+        tier=outcome.plan.tier.value if outcome.plan else change.tier,
+        needs=tuple({"cause": n.cause, "role": n.role, "count": n.count} for n in outcome.needs),
+        attempts_used=change.attempts_used + (1 if counted else 0),
+    )
+
+
+def _report(outcome: Outcome) -> dict[str, Any]:
+    report = document(outcome)
+    attested = report["attestation"]
+    if attested:
+        # The statements are kept once, as attestations.
+        report["attestation"] = {k: v for k, v in attested.items() if k != "bundles"}
+    if len(report["findings"]) > MAX_BUNDLE_FINDINGS:
+        report["findings_omitted"] = len(report["findings"]) - MAX_BUNDLE_FINDINGS
+        report["findings"] = report["findings"][:MAX_BUNDLE_FINDINGS]
+    return report
+
+
+def _repository_of(record: VerificationRecord) -> str:
+    return record.change.partition("/changes/")[0]
+
+
+def _statements(service: Service, record: VerificationRecord, outcome: Outcome) -> Sequence[AttestationRecord]:
+    bundles = outcome.attestation["bundles"] if outcome.attestation else ()
+    return [
+        index_row(bundle, repository=_repository_of(record), verification=record.name, now=service.clock.now())
+        for bundle in bundles
+    ]
+
+
+def publish(service: Service, tools: Tools, name: str, outcome: Outcome) -> None:
+    """Put the statements where hooks look. A failure is recorded: the verdict is in the gate and can be fetched."""
+    with service.records.reading() as tx:
+        record = tx.verification(name, report=False)
+        repository = tx.repository(_repository_of(record)) if record else None
+    if record is None or repository is None or not record.current or not outcome.attestation:
+        return
+    what, data = "verification.published", {"head": record.head}
+    try:
+        data["where"] = tools.store.put(repository.source_uri, record.head, outcome.attestation["bundles"])
+    except GatekeeperError as error:
+        what, data["code"] = "verification.publish_failed", error.code
+    with service.records.transaction() as tx:
+        note(tx, service, what, name, None, data)
+
+
+def give_up(service: Service, name: str, why: str) -> None:
+    """Decide what could not be run to an end: undecided, blame gate."""
+    with service.records.reading() as tx:
+        record = tx.verification(name, report=False)
+    if record is not None:
+        found = finding("GATE_CRASHED", why)
+        conclude(
+            service,
+            name,
+            Outcome(Verdict.UNDECIDED, record.mode, ordered([found]), run_id="", head=record.head),
+        )
+
+
+def waiting(service: Service) -> list[tuple[str, str]]:
+    """(name, whose turn it takes) of all that is queued, oldest first."""
+    with service.records.reading() as tx:
+        rows = tx.active_verifications()
+    return [(r.name, r.submitter.id) for r in rows if r.state is VerificationState.QUEUED]
+
+
+def running(service: Service) -> list[str]:
+    """Names of all that was begun and is not final, oldest first."""
+    with service.records.reading() as tx:
+        rows = tx.active_verifications()
+    return [r.name for r in rows if r.state is VerificationState.RUNNING]
+
+
+__all__ = [
+    "RunSettings",
+    "begin",
+    "conclude",
+    "give_up",
+    "progress",
+    "publish",
+    "retry",
+    "run",
+    "running",
+    "steps",
+    "waiting",
+]
