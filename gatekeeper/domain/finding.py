@@ -52,21 +52,32 @@ def finding(
     it defaults to the message. Raises `KeyError` for a code that is not registered.
     """
     entry = reason(code)
-    mark = hashlib.sha256(
-        "\x00".join([code, path or "", key or message]).encode("utf-8", "surrogateescape")
-    ).hexdigest()
+    mark = hashlib.sha256(_bytes("\x00".join([code, path or "", key or message]))).hexdigest()
     return Finding(
         code=code,
         category=entry.category,
         effect=effect if effect is not None else Effect(entry.effect),
         blame=blame if blame is not None else Blame(entry.blame),
-        message=message[:MAX_TEXT],
+        message=_writable(message[:MAX_TEXT]),
         next_action=next_action if next_action is not None else entry.next_action,
         path=path,
         line=line,
-        evidence=evidence[:MAX_TEXT],
+        evidence=_writable(evidence[:MAX_TEXT]),
         fingerprint=mark,
     )
+
+
+def _bytes(text: str) -> bytes:
+    """Hostile text may hold any surrogate: those of undecodable file names, and those that JSON or YAML spell out."""
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "surrogatepass")
+
+
+def _writable(text: str) -> str:
+    """`text` with surrogates as escapes, so that every report can be written."""
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def from_error(error: GatekeeperError) -> Finding:
