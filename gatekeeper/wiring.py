@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,7 @@ from gatekeeper.errors import GatekeeperError, UsageError
 
 if TYPE_CHECKING:
     from gatekeeper.adapters.bubblewrap_sandbox import BubblewrapSandbox
+    from gatekeeper.adapters.dbos_durable import DbosEngine
     from gatekeeper.adapters.environment_builder import UvEnvironmentBuilder
     from gatekeeper.adapters.file_reports import FileReports
     from gatekeeper.adapters.git_mirror import GitMirror, GitNotesStore
@@ -30,6 +31,10 @@ if TYPE_CHECKING:
     from gatekeeper.adapters.local_key_signer import LocalKeySigner
     from gatekeeper.adapters.rego_policy import RegoPolicy
     from gatekeeper.adapters.semgrep_scanner import SemgrepScanner
+    from gatekeeper.domain.trust import Trust
+    from gatekeeper.formats.attestation import Keyless
+    from gatekeeper.workflow.service.service import Service
+    from gatekeeper.workflow.service.verification_run import RunSettings
     from gatekeeper.workflow.tools import Tools
 
 
@@ -217,6 +222,139 @@ def host_environment(where: Paths) -> object:
     return environment_builder(where).prepare(MemoryTree.of({}), EnvironmentSettings(), "host")
 
 
+# --- the service --------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def service_tools(where: Paths, *, trust: bytes | None, timeout_s: float, verifier_id: str | None) -> Iterator[Tools]:
+    """Tools of the server: mode enforced, the gate's own key, everything warm before the first submission."""
+    from gatekeeper.workflow.tools import Tools
+
+    with ExitStack() as stack:
+        policy = policy_engine()
+        stack.callback(policy.close)
+        policy.warm()
+        secrets = secret_scanner(where)
+        stack.callback(secrets.close)
+        secrets.start()
+        desk = review_desk(where)
+        signer = gate_signer(where, verifier_id)
+        yield Tools(
+            git=git_repositories(where),
+            environments=environment_builder(where),
+            sandbox=sandbox(where),
+            secrets=secrets,
+            code=code_scanner(),
+            policy=policy,
+            signer=signer,
+            store=attestation_store(),
+            clock=SystemClock(),
+            new_id=new_id,
+            approvals=desk_verifier(trust, desk),
+            mode=Mode.ENFORCED,
+            limits=Limits(wall_s=timeout_s),
+            gate_version=__version__,
+            desk=desk,
+        )
+
+
+@dataclass(frozen=True)
+class Runtime:
+    """A running service: its use cases' ports, and the engine that works for them."""
+
+    service: Service
+    engine: DbosEngine
+    tools: Tools
+
+
+@contextmanager
+def service_runtime(
+    where: Paths,
+    settings: RunSettings,
+    *,
+    trust: bytes | None = None,
+    timeout_s: float = 600.0,
+    verifier_id: str | None = None,
+    workers: int | None = None,
+    grace_s: float = 10.0,
+) -> Iterator[Runtime]:
+    """Everything of the server but its API. Enter it before any event loop runs.
+
+    Raises `ConfigurationError` (GATE_RUNNING, KEY_UNUSABLE) and `CouldNotCheck` (STORE_FAILED).
+    """
+    from gatekeeper.adapters.dbos_durable import DbosEngine
+    from gatekeeper.adapters.dbos_durable.engine import Waiting
+    from gatekeeper.workflow.service import verification_run as runs
+    from gatekeeper.workflow.service.service import Service
+
+    with ExitStack() as stack:
+        tools = stack.enter_context(service_tools(where, trust=trust, timeout_s=timeout_s, verifier_id=verifier_id))
+        records = service_records(where)
+        stack.callback(records.close)
+        engine = DbosEngine(
+            where.state / "service",
+            steps={},
+            body=lambda durable, name: runs.run(durable, name, settings),
+            waiting=lambda: [Waiting(name, owner) for name, owner in runs.waiting(service)],
+            running=lambda: runs.running(service),
+            give_up=lambda name, why: runs.give_up(service, name, why),
+            listener=lambda name, state, detail: runs.progress(service, name, state, detail),
+            stop_processes=lambda name: tools.sandbox.stop(name.rpartition("/")[2]),
+            workers=workers,
+        )
+        service = Service(
+            records=records,
+            blobs=blob_store(where),
+            queue=engine,
+            clock=tools.clock,
+            new_id=new_id,
+            approvals=approval_verifier(trust) if trust is not None else None,
+        )
+        engine.provide(runs.steps(service, tools, settings))
+        engine.launch()
+        stack.callback(engine.close, grace_s)
+        yield Runtime(service, engine, tools)
+
+
+def gate_signer(where: Paths, verifier_id: str | None) -> LocalKeySigner:
+    """Signer of the server: the gate's key, made at first use, with the verifier id that enforcers pin."""
+    from gatekeeper.adapters.local_key_signer import LocalKeySigner
+
+    path = where.keys / "gate.pem"
+    signer = LocalKeySigner(path)
+    if verifier_id is None:
+        verifier_id = f"urn:gatekeeper:verifier:{signer.public.fingerprint}"
+    return LocalKeySigner(path, verifier_id=verifier_id)
+
+
+def review_desk(where: Paths) -> LocalKeySigner:
+    """Signer of what reviewers decide at the API. Not the gate's key: an enforcer pins both, each for its own purpose."""
+    from gatekeeper.adapters.local_key_signer import LocalKeySigner
+
+    return LocalKeySigner(where.keys / "desk.pem")
+
+
+def desk_verifier(
+    trust: bytes | None, desk: LocalKeySigner
+) -> Callable[..., tuple[tuple[Approval, ...], tuple[Finding, ...]]]:
+    """Verifies approvals against the operator's reviewers and against the service's own desk."""
+
+    def verifier(bundles: Sequence[bytes], **binding: Any) -> tuple[tuple[Approval, ...], tuple[Finding, ...]]:
+        if not bundles:
+            return (), ()
+        from gatekeeper.adapters.local_key_signer import verify_approvals
+        from gatekeeper.domain.trust import Trust, TrustedReviewer
+        from gatekeeper.formats.approvals import reviewers_named
+        from gatekeeper.formats.trust import parse_trust
+
+        own = parse_trust(trust) if trust is not None else Trust((), (), ())
+        # The desk speaks for everybody whose approval it took; that is what its key is for.
+        rows = [TrustedReviewer(name, desk.public) for name in reviewers_named(bundles)]
+        return verify_approvals(bundles, replace(own, reviewers=(*own.reviewers, *rows)), **binding)
+
+    return verifier
+
+
 # --- single adapters ----------------------------------------------------------------------------------------------
 
 
@@ -317,3 +455,14 @@ def sandbox(where: Paths) -> BubblewrapSandbox:
     from gatekeeper.adapters.bubblewrap_sandbox import BubblewrapSandbox
 
     return BubblewrapSandbox(where)
+
+
+def keyless_verifier(trust: Trust) -> Keyless | None:
+    """Verifies keyless signatures where the trust file pins any; the library is loaded only then."""
+    from gatekeeper.domain.trust import Identity
+
+    if not any(isinstance(s.key, Identity) for s in trust.signers):
+        return None
+    from gatekeeper.adapters.sigstore_signer import verify_keyless
+
+    return verify_keyless

@@ -76,6 +76,19 @@ def looks_like_approval(data: bytes) -> bool:
         return False
 
 
+def reviewers_named(bundles: Sequence[bytes]) -> tuple[str, ...]:
+    """Reviewers that the statements name, sorted; nothing is verified."""
+    names: set[str] = set()
+    for data in bundles[:MAX_BUNDLES]:
+        try:
+            name = field(strict(parse_bundle(data).payload, "statement", MAX_BUNDLE), "predicate", "reviewer")
+        except VerificationRefused:
+            continue
+        if isinstance(name, str):
+            names.add(name)
+    return tuple(sorted(names))
+
+
 def _is_approval(envelope: Envelope) -> bool:
     # Only for leaving out the gate's own statements stored beside; nothing is believed before the signature.
     return strict(envelope.payload, "statement", MAX_BUNDLE).get("predicateType") == APPROVAL

@@ -57,5 +57,7 @@ class Tools:
     mode: Mode = Mode.LOCAL
     limits: Limits = field(default_factory=Limits)
     gate_version: str = ""
+    desk: Signer | None = None
+    """Signs, with a key of its own, that a reviewer approved at the gate's API; None where that counts for nothing."""
     publish: bool = False
     """True: signed statements are stored with the repository (git notes), where enforcers look."""

@@ -85,6 +85,10 @@ class DbosEngine:
         self._held: int | None = None
         self._dispatcher: threading.Thread | None = None
 
+    def provide(self, steps: Mapping[str, Callable[..., Any]]) -> None:
+        """The steps, where they need something that needs this queue. Before `launch`."""
+        self._steps = steps
+
     # --- life ---
 
     def launch(self) -> None:

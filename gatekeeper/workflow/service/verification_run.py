@@ -167,7 +167,7 @@ def _blob(service: Service, name: str, limit: int) -> bytes | None:
 
 
 def _approvals(tx: Transaction, service: Service, tools: Tools, record: VerificationRecord) -> tuple[bytes, ...]:
-    """Statements of those who approved this ticket: their own, else the gate's word that they did so here.
+    """Statements of those who approved this ticket: their own, else the desk's word that they did so at the API.
 
     Which diff they saw is in the statement and is compared when the verdict is made.
     """
@@ -181,9 +181,10 @@ def _approvals(tx: Transaction, service: Service, tools: Tools, record: Verifica
             continue
         repository = tx.repository(record.change.partition("/changes/")[0])
         seen = tx.verification(review.verification, report=False)
-        if repository is None or seen is None:
+        if repository is None or seen is None or tools.desk is None:
             continue
-        signed = tools.signer.sign(
+        # Never the gate's own key: a gate must not approve what it judges.
+        signed = tools.desk.sign(
             approval_statement(
                 reviewer=review.reviewer.subject,
                 decision="approve",
