@@ -9,6 +9,8 @@ import logging
 import re
 import sys
 
+from gatekeeper.errors import UsageError
+
 _SECRET = re.compile(
     r"gh[pousr]_[A-Za-z0-9]{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|xox[abeoprs]-[\w-]{10,}|sk-[A-Za-z0-9_-]{20,}|"
     r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b|eyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]+|npm_[A-Za-z0-9]{30,}|AIza[\w-]{30,}|hf_[A-Za-z0-9]{30,}|"
@@ -36,11 +38,19 @@ class RedactingFormatter(logging.Formatter):
         return "".join(c if c.isprintable() else c.encode("unicode_escape", "backslashreplace").decode() for c in line)
 
 
-def set_up_logging(level: str = "WARNING") -> None:
-    """Send the gate's log to standard error at `level`. Calling it again replaces the handler, never doubles it."""
+LEVELS = ("debug", "info", "warning", "error")
+
+
+def set_up_logging(level: str = "warning") -> None:
+    """Send the gate's log to standard error at `level`, one of `LEVELS`; another word is a `UsageError`.
+
+    Calling it again replaces the handler, never doubles it.
+    """
+    if level.lower() not in LEVELS:
+        raise UsageError("USAGE", f"GATEKEEPER_LOG is {level[:40]!r}; expected one of {', '.join(LEVELS)}.")
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(RedactingFormatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
     logger = logging.getLogger("gatekeeper")
     logger.handlers[:] = [handler]
-    logger.setLevel(level)
+    logger.setLevel(level.upper())
     logger.propagate = False

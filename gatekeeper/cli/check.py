@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -16,6 +17,7 @@ from gatekeeper.errors import GatekeeperError, UsageError
 
 if TYPE_CHECKING:
     from gatekeeper.cli.progress import Listener
+    from gatekeeper.domain.decision import Outcome
     from gatekeeper.domain.submission import Submission
 
 
@@ -113,11 +115,15 @@ def _check(
     from gatekeeper import wiring
     from gatekeeper.domain.verdict import EXIT_STATUS
 
+    if os.environ.get("GATEKEEPER_LOG"):
+        listener = _logged(listener)
     outcome = wiring.check(
         submission, trust=trust, publish=publish, timeout_s=timeout, listener=listener, started=started, begun=begun
     )
     if attestation is not None:
         outcome = wiring.write_attestation(outcome, attestation)
+    if os.environ.get("GATEKEEPER_LOG"):
+        _log_outcome(outcome)
     if trouble := wiring.keep_report(outcome, submission.target_ref):
         print(f"gatekeeper check: {trouble}", file=sys.stderr)
     listener("DONE", {})
@@ -133,6 +139,32 @@ def _check(
     # A full disk or a closed pipe must not leave a status that says accepted over half a report.
     sys.stdout.flush()
     return EXIT_STATUS[outcome.verdict]
+
+
+def _logged(listener: Listener) -> Listener:
+    """The same listener; what it hears goes to the log as well. Imported late: a quiet check needs no logging."""
+    import logging
+
+    log = logging.getLogger("gatekeeper.check")
+
+    def told(stage: str, details: Mapping[str, Any]) -> None:
+        log.info("%s %s", stage.lower(), dict(details))
+        listener(stage, details)
+
+    return told
+
+
+def _log_outcome(outcome: Outcome) -> None:
+    import logging
+
+    log = logging.getLogger("gatekeeper.check")
+    log.info("run %s: %s", outcome.run_id, outcome.verdict.value)
+    for found in outcome.findings:
+        log.debug("%s %s at %s: %s", found.effect.value, found.code, found.path, found.message)
+    for step, took in outcome.timings_ms.items():
+        log.debug("%s took %.1f ms", step, took)
+    for run in outcome.runs:
+        log.debug("suite %s on %s: %s, status %s", run.suite, run.role.value, run.termination.value, run.exit_code)
 
 
 def _usage(error: GatekeeperError, as_json: bool) -> int:

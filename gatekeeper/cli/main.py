@@ -51,6 +51,10 @@ def build() -> typer.Typer:
 def main() -> int:
     """Run the command line; returns the exit status. A typed error is told in words, a crash never passes."""
     try:
+        if level := os.environ.get("GATEKEEPER_LOG"):
+            from gatekeeper.observability import set_up_logging
+
+            set_up_logging(level)
         code = build()(standalone_mode=False)
     except GatekeeperError as error:
         print(f"gatekeeper: {error.message} [{error.code}]\n  {error.next_action}", file=sys.stderr)
@@ -71,10 +75,17 @@ def _told(error: Exception) -> int:
     if callable(show) and hasattr(error, "exit_code"):
         show(file=sys.stderr)
         return int(error.exit_code)
+    if os.environ.get("GATEKEEPER_LOG"):
+        import logging
+
+        logging.getLogger("gatekeeper.cli").error("internal fault", exc_info=error)
     if os.environ.get("GATEKEEPER_DEBUG"):
         raise error
+    from gatekeeper.observability import redacted
+
+    words = redacted(f"{type(error).__name__}: {error}")
     print(
-        f"gatekeeper: internal fault, nothing was decided: {type(error).__name__}: {error} [GATE_CRASHED]\n"
+        f"gatekeeper: internal fault, nothing was decided: {words} [GATE_CRASHED]\n"
         "  Run again with GATEKEEPER_DEBUG=1 for the details, and report them to the gate's operator.",
         file=sys.stderr,
     )
