@@ -286,16 +286,3 @@ class Page:
 
     size: int
     after: tuple[Any, ...] | None = None
-
-
-def row_key(
-    row: RepositoryRecord | TicketRecord | ChangeRecord | VerificationRecord | AttestationRecord | Event | AuditEntry,
-) -> tuple[Any, ...]:
-    """What lists are sorted by, and what `Page.after` names: repositories by name, what happened by sequence, all else by
-    (time of creation, name). Of a ticket the first revision was created when the newest says.
-    """
-    if isinstance(row, RepositoryRecord):
-        return (row.name,)
-    if isinstance(row, Event | AuditEntry):
-        return (row.sequence,)
-    return (row.create_time, row.name)

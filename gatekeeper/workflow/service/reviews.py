@@ -1,0 +1,362 @@
+"""The diff gate: what people decide on a change after the machine checks. Nothing is stored unless all of it holds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from gatekeeper.domain.lifecycle import ChangeState, TicketState
+from gatekeeper.domain.principal import Caller
+from gatekeeper.domain.records import ChangeRecord, ReviewRecord, VerificationRecord
+from gatekeeper.domain.service_ports import Transaction
+from gatekeeper.domain.verdict import Verdict
+from gatekeeper.errors import InputError, RequestRefused
+from gatekeeper.formats.resource_names import last_segment, repository_of
+from gatekeeper.formats.text_safety import harmless
+from gatekeeper.workflow.service.changes import known_change, require_open
+from gatekeeper.workflow.service.commands import ReviewCommand
+from gatekeeper.workflow.service.idempotency import answered, remember
+from gatekeeper.workflow.service.moves import again, cancel_active, move_change
+from gatekeeper.workflow.service.people import author_of, require_human, require_uninvolved
+from gatekeeper.workflow.service.repositories import known_repository
+from gatekeeper.workflow.service.service import Service, acting, audited, note
+from gatekeeper.workflow.service.statements import require_diff_statement
+from gatekeeper.workflow.service.tickets import known_ticket, parse_document, revise, void_verdicts
+from gatekeeper.workflow.service.verifications import known_verification
+
+MAX_BRIEF = 64 * 1024
+NEVER_WAIVED_CATEGORIES = frozenset({"not_mergeable", "ticket_invalid"})
+"""Without a merge result or a plan there is nothing that an exception could be made for."""
+NEVER_WAIVED_CODES = frozenset({"GATE_CRASHED", "POLICY_UNDEFINED", "POLICY_UNUSABLE"})
+"""A fault of the gate is mended, not excused."""
+
+
+@dataclass
+class _Act:
+    """One decision while it is carried out; `start` and `stop` are told to the queue once it is stored."""
+
+    tx: Transaction
+    service: Service
+    caller: Caller
+    command: ReviewCommand
+    change: ChangeRecord
+    verification: VerificationRecord | None
+    expire_time: float | None
+    start: list[str]
+    stop: list[str]
+
+    def refuse(self, why: str) -> RequestRefused:
+        return RequestRefused(
+            "REVIEW_NOT_POSSIBLE", why, kind=self.command.kind, change=self.change.name, state=self.change.state.value
+        )
+
+
+def create(service: Service, caller: Caller, command: ReviewCommand) -> tuple[ReviewRecord, ChangeRecord]:
+    """Store a decision and move the change.
+
+    An APPROVE or WAIVE never makes a change MERGEABLE by itself: the gate decides again, knowing of it, and signs again.
+    Raises `InputError` (INPUT_MALFORMED, TICKET_MALFORMED), `RequestRefused` (HUMAN_REQUIRED, APPROVAL_*, CHANGE_*,
+    VERIFICATION_*, FINDING_UNKNOWN, WAIVER_REFUSED, REVIEW_NOT_POSSIBLE, STATEMENT_REQUIRED, DIFF_CHANGED,
+    TICKET_CHANGED, REQUEST_ID_REUSED).
+    """
+    action = f"review.{command.kind.lower()}"
+    start: list[str] = []
+    stop: list[str] = []
+    with acting(service, caller, action, command.change) as tx:
+        require_human(caller)
+        before = answered(tx, service, caller, command.request)
+        if before is not None:
+            return _as_answered(tx, command.change, before)
+        change = known_change(tx, command.change)
+        require_open(change)
+        verification = _looked_at(tx, change, command)
+        expire_time = _end(service, command)
+        act = _Act(tx, service, caller, command, change, verification, expire_time, start, stop)
+        if change.state is ChangeState.LANDING:
+            raise act.refuse(f"{change.name} is being landed.")
+        people_of = [verification] if verification is not None else []
+        require_uninvolved(caller, change, people_of, approves=command.kind in ("APPROVE", "WAIVE"))
+        record = _record(act)
+        moved = _DECISIONS[command.kind](act, record)
+        tx.add_review(record)
+        data: dict[str, Any] = {
+            "kind": record.kind,
+            "verification": record.verification,
+            "ticket_digest": record.ticket_digest,
+            "diff_digest": record.diff_digest,
+            "waived": list(record.waived_fingerprints),
+        }
+        audited(tx, service, caller.principal, action, command.change, review=record.name, **data)
+        note(tx, service, "review.created", record.name, caller.principal, {**data, "change": change.name})
+        remember(tx, service, caller, command.request, record.name)
+    for name in stop:
+        service.queue.stop(name)
+    for name in start:
+        service.queue.enqueue(name)
+    return record, moved
+
+
+def approvers(tx: Transaction, change: str, ticket_digest: str, diff_digest: str, now: float) -> list[ReviewRecord]:
+    """The approval of each person that holds for this ticket and diff: the last word of everybody counts."""
+    last: dict[str, ReviewRecord] = {}
+    for review in tx.reviews(change):
+        if review.kind in ("APPROVE", "REQUEST_CHANGES"):
+            last[review.reviewer.id] = review
+    return [
+        r
+        for r in last.values()
+        if r.kind == "APPROVE"
+        and r.ticket_digest == ticket_digest
+        and r.diff_digest == diff_digest
+        and (r.expire_time is None or r.expire_time > now)
+    ]
+
+
+def _looked_at(tx: Transaction, change: ChangeRecord, command: ReviewCommand) -> VerificationRecord | None:
+    """The verification that the reviewer names; None only where the change has none yet."""
+    if not command.verification:
+        if change.latest_verification:
+            raise InputError(
+                "INPUT_MALFORMED",
+                "The field review.verification must name a verification.",
+                field="review.verification",
+            )
+        return None
+    found = known_verification(tx, command.verification)
+    if found.change != change.name:
+        raise RequestRefused(
+            "VERIFICATION_UNKNOWN", f"{command.verification} is of another change.", name=command.verification
+        )
+    if found.name != change.latest_verification:
+        raise RequestRefused(
+            "VERIFICATION_NOT_CURRENT",
+            f"{change.latest_verification} is the newest verification of the change.",
+            name=change.latest_verification,
+        )
+    return found
+
+
+def _end(service: Service, command: ReviewCommand) -> float | None:
+    now = service.clock.now()
+    if command.expire_time is not None and command.expire_time <= now:
+        raise InputError(
+            "INPUT_MALFORMED", "The field review.expire_time must lie in the future.", field="review.expire_time"
+        )
+    if command.kind == "APPROVE":
+        latest = now + service.limits.approval_life_s
+        return latest if command.expire_time is None else min(latest, command.expire_time)
+    if command.kind == "WAIVE":
+        if command.expire_time is None or command.expire_time > now + service.limits.waiver_life_s:
+            days = service.limits.waiver_life_s / 86_400
+            raise InputError(
+                "INPUT_MALFORMED",
+                f"The field review.expire_time must be set and lie at most {days:g} days ahead.",
+                field="review.expire_time",
+            )
+        return command.expire_time
+    return None
+
+
+def _record(act: _Act) -> ReviewRecord:
+    command = act.command
+    return ReviewRecord(
+        name=f"{act.change.name}/reviews/{act.service.new_id()}",
+        change=act.change.name,
+        kind=command.kind,
+        verification=command.verification,
+        ticket_digest=command.ticket_digest,
+        diff_digest=command.diff_digest,
+        comment=command.comment,
+        reviewer=author_of(act.caller),
+        create_time=act.service.clock.now(),
+        waived_fingerprints=command.waived_fingerprints,
+        statement_bundle=command.statement_bundle,
+        expire_time=act.expire_time,
+    )
+
+
+def _require_current(act: _Act) -> VerificationRecord:
+    """The verdict that counts now, on the ticket and the diff that the reviewer saw."""
+    found, command = act.verification, act.command
+    if found is None or found.verdict is None:
+        raise act.refuse("There is no verdict to decide on.")
+    if not found.current or (found.expire_time is not None and found.expire_time <= act.service.clock.now()):
+        raise RequestRefused(
+            "VERIFICATION_NOT_CURRENT", "The verdict does not count any more; wait for the next.", name=found.name
+        )
+    ticket = known_ticket(act.tx, act.change.ticket)
+    frozen = ticket.state is TicketState.APPROVED and ticket.digest == found.ticket_digest
+    if command.ticket_digest != found.ticket_digest or not frozen:
+        raise RequestRefused(
+            "TICKET_CHANGED",
+            "The ticket is not the one that was looked at, or is approved no more.",
+            digest=ticket.digest,
+        )
+    if not found.diff_digest or command.diff_digest != found.diff_digest:
+        raise RequestRefused(
+            "DIFF_CHANGED", "The diff is not the one that was looked at.", diff_digest=found.diff_digest
+        )
+    return found
+
+
+def _approve(act: _Act, record: ReviewRecord) -> ChangeRecord:
+    found = act.verification
+    if found is None or found.verdict in (None, Verdict.REJECTED, Verdict.UNDECIDED):
+        said = (
+            "there is no verdict" if found is None or found.verdict is None else f"the verdict is {found.verdict.value}"
+        )
+        raise act.refuse(f"Nothing can be approved while {said}.")
+    found = _require_current(act)
+    if act.change.state is not ChangeState.HUMAN_DECISION_NEEDED:
+        raise act.refuse(f"{act.change.name} is {act.change.state.value}; no decision is asked for.")
+    if act.command.statement_bundle:
+        repository = known_repository(act.tx, repository_of(act.change.name))
+        require_diff_statement(act.service, act.command.statement_bundle, act.caller, act.change, found, repository)
+    elif act.service.statements_required:
+        raise RequestRefused(
+            "STATEMENT_REQUIRED", "An approval here needs your own signed statement.", field="review.statement_bundle"
+        )
+    now = act.service.clock.now()
+    others = approvers(act.tx, act.change.name, record.ticket_digest, record.diff_digest, now)
+    people = {r.reviewer.id for r in others} | {record.reviewer.id}
+    wanted = max([1, *(_count(n) for n in act.change.needs)])
+    if len(people) < wanted:
+        return _answer(act, ChangeState.HUMAN_DECISION_NEEDED, act.change.state_reason)
+    return _decide_again(act, found, "approved")
+
+
+def _request_changes(act: _Act, record: ReviewRecord) -> ChangeRecord:
+    _require_comment(act)
+    if act.change.state not in (ChangeState.HUMAN_DECISION_NEEDED, ChangeState.MERGEABLE):
+        raise act.refuse(f"{act.change.name} is {act.change.state.value}; the agent is at work already.")
+    found = act.verification
+    if found is not None:
+        said = f"{record.reviewer.subject} asks for changes:\n{record.comment}"
+        brief = "\n\n".join(t for t in (harmless(said), found.repair_brief) if t)
+        act.tx.save_verification(replace(found, repair_brief=_cut(brief), current=False))
+        _retire(act, found)
+    return _answer(act, ChangeState.VERIFICATION_FAILED, "changes_requested")
+
+
+def _amend(act: _Act, record: ReviewRecord) -> ChangeRecord:
+    if not act.command.amended_ticket:
+        raise InputError(
+            "INPUT_MALFORMED",
+            "The field review.amended_ticket must hold the new ticket document.",
+            field="review.amended_ticket",
+        )
+    ticket = known_ticket(act.tx, act.change.ticket)
+    if act.command.ticket_digest and act.command.ticket_digest != ticket.digest:
+        raise RequestRefused(
+            "TICKET_CHANGED", f"{ticket.name} has the digest {ticket.digest} now.", digest=ticket.digest
+        )
+    parsed = parse_document(act.command.amended_ticket, last_segment(ticket.name))
+    reviewer = record.reviewer
+    revised = revise(act.tx, act.service, ticket, act.command.amended_ticket, parsed.digest, reviewer)
+    approved = replace(
+        revised, state=TicketState.APPROVED, decider=reviewer, decision_comment=act.command.comment[:4096]
+    )
+    act.tx.save_ticket(approved)
+    act.stop += void_verdicts(act.tx, act.service, ticket, act.caller.principal, sparing=act.change.name)
+    data = {"digest": approved.digest, "revision": approved.revision}
+    for verb, past in (("amend", "amended"), ("approve", "approved")):
+        audited(act.tx, act.service, act.caller.principal, f"ticket.{verb}", ticket.name, **data)
+        note(act.tx, act.service, f"ticket.{past}", ticket.name, act.caller.principal, data)
+    if act.verification is None:
+        return _answer(act, ChangeState.VERIFICATION_FAILED, "ticket_amended")
+    past_run = replace(act.verification, ticket_digest=approved.digest)
+    return _decide_again(act, past_run, "ticket_amended", verdict=None)
+
+
+def _waive(act: _Act, record: ReviewRecord) -> ChangeRecord:
+    _require_comment(act)
+    wanted = record.waived_fingerprints
+    if not wanted:
+        raise InputError(
+            "INPUT_MALFORMED",
+            "The field review.waived_fingerprints must name 1 to 100 findings.",
+            field="review.waived_fingerprints",
+        )
+    found = _require_current(act)
+    if found.verdict is Verdict.ACCEPTED:
+        raise act.refuse("The verdict is accepted; there is nothing to waive.")
+    rows = {str(f.get("fingerprint")): f for f in (found.report or {}).get("findings", ())}
+    for fingerprint in wanted:
+        row = rows.get(fingerprint)
+        if row is None:
+            raise RequestRefused(
+                "FINDING_UNKNOWN", f"The verification has no finding {fingerprint}.", fingerprint=fingerprint
+            )
+        if row.get("category") in NEVER_WAIVED_CATEGORIES or row.get("code") in NEVER_WAIVED_CODES:
+            raise RequestRefused(
+                "WAIVER_REFUSED",
+                f"No waiver may cover {row.get('code')}.",
+                fingerprint=fingerprint,
+                finding_code=row.get("code"),
+            )
+    return _decide_again(act, found, "waived")
+
+
+def _retry(act: _Act, record: ReviewRecord) -> ChangeRecord:
+    del record
+    found = act.verification
+    if found is None or found.verdict is not Verdict.UNDECIDED:
+        raise act.refuse("Only what could not be checked is tried again.")
+    return _decide_again(act, found, "retry")
+
+
+def _abandon(act: _Act, record: ReviewRecord) -> ChangeRecord:
+    del record
+    _require_comment(act)
+    act.stop += cancel_active(act.tx, act.service, act.change.name, act.caller.principal)
+    if act.verification is not None:
+        _retire(act, act.verification)
+    return _answer(act, ChangeState.DECLINED, "declined")
+
+
+_DECISIONS = {
+    "APPROVE": _approve,
+    "REQUEST_CHANGES": _request_changes,
+    "AMEND_TICKET": _amend,
+    "WAIVE": _waive,
+    "RETRY": _retry,
+    "ABANDON": _abandon,
+}
+
+
+def _decide_again(act: _Act, past: VerificationRecord, reason: str, **fields: Any) -> ChangeRecord:
+    new = again(act.tx, act.service, past, act.caller.principal, reason)
+    act.start.append(new.name)
+    return _answer(act, ChangeState.QUEUED, reason, latest_verification=new.name, **fields)
+
+
+def _answer(act: _Act, state: ChangeState, reason: str, **fields: Any) -> ChangeRecord:
+    """Move the change; whatever a person decides answers the open questions."""
+    questions = tuple(replace(q, answered=True) for q in act.change.questions)
+    return move_change(
+        act.tx, act.service, act.change, state, act.caller.principal, reason=reason, questions=questions, **fields
+    )
+
+
+def _retire(act: _Act, found: VerificationRecord) -> None:
+    # A name that no verification has: every verdict of the change is "another" one.
+    act.tx.retire_verdicts(replace(found, name=f"{found.change}/verifications/-"))
+
+
+def _require_comment(act: _Act) -> None:
+    if not act.command.comment.strip():
+        raise InputError("INPUT_MALFORMED", "The field review.comment must say why.", field="review.comment")
+
+
+def _count(need: Any) -> int:
+    count = need.get("count", 1)
+    return count if isinstance(count, int) and count > 0 else 1
+
+
+def _cut(text: str) -> str:
+    data = text.encode("utf-8", "replace")
+    return text if len(data) <= MAX_BRIEF else data[:MAX_BRIEF].decode("utf-8", "ignore")
+
+
+def _as_answered(tx: Transaction, change: str, answer: str) -> tuple[ReviewRecord, ChangeRecord]:
+    return next(r for r in tx.reviews(change) if r.name == answer), known_change(tx, change)
