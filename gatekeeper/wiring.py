@@ -228,6 +228,7 @@ def host_environment(where: Paths) -> object:
 @contextmanager
 def service_tools(where: Paths, *, trust: bytes | None, timeout_s: float, verifier_id: str | None) -> Iterator[Tools]:
     """Tools of the server: mode enforced, the gate's own key, everything warm before the first submission."""
+    from gatekeeper.workflow.kept_runs import KeptRuns
     from gatekeeper.workflow.tools import Tools
 
     with ExitStack() as stack:
@@ -255,6 +256,7 @@ def service_tools(where: Paths, *, trust: bytes | None, timeout_s: float, verifi
             limits=Limits(wall_s=timeout_s),
             gate_version=__version__,
             desk=desk,
+            kept=KeptRuns(),
         )
 
 

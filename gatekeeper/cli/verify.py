@@ -81,6 +81,12 @@ def register(app: typer.Typer) -> None:
                 f"proven: {new} may be the tip of {ref}\n"
                 f"  verdict {done.payload_sha256} by {done.verifier_id}, mode {done.mode}, until {done.expires_at}\n"
                 f"  approvals verified: {', '.join(done.approvals) or 'none'}\n"
-                "  guarantee: the signer's key; no transparency log, no timestamp authority"
+                f"  guarantee: {_guarantee(done.keyid)}"
             )
         return 0
+
+
+def _guarantee(signer: str) -> str:
+    if signer.startswith("SHA256:"):
+        return "the signer's key; no transparency log, no timestamp authority"
+    return f"a certificate for {signer}, in the transparency log of the pinned root"

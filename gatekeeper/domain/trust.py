@@ -16,10 +16,27 @@ class PublicKey:
 
 
 @dataclass(frozen=True, slots=True)
-class TrustedSigner:
-    """A gate's key, pinned together with the verifier id it may speak for."""
+class Identity:
+    """Who a keyless certificate must be for, and by whose word. Exact texts, no patterns."""
 
-    key: PublicKey
+    issuer: str
+    """The OIDC issuer that vouched for the subject."""
+    subject: str
+    """The certificate's subject alternative name: an address or a URI."""
+    trusted_root: str
+    """Absolute path of the Sigstore trusted root (JSON) that authorities, logs and clocks are pinned by."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Words for messages, in the place where a key has its fingerprint."""
+        return f"{self.subject} ({self.issuer})"
+
+
+@dataclass(frozen=True, slots=True)
+class TrustedSigner:
+    """A gate's key or keyless identity, pinned together with the verifier id it may speak for."""
+
+    key: PublicKey | Identity
     verifier_id: str
     modes: tuple[str, ...] = ("enforced",)
 

@@ -2,30 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from gatekeeper.domain import binding
 from gatekeeper.domain.binding import Expected, Proven
 from gatekeeper.domain.statement import BINDING
-from gatekeeper.domain.trust import PublicKey, Trust
+from gatekeeper.domain.trust import Identity, PublicKey, Trust
 from gatekeeper.errors import VerificationRefused
 from gatekeeper.formats.approval_proof import check_approvals
 from gatekeeper.formats.approvals import looks_like_approval
 from gatekeeper.formats.dsse import Envelope
 from gatekeeper.formats.signatures import verified
-from gatekeeper.formats.sigstore_bundle import parse_bundle
+from gatekeeper.formats.sigstore_bundle import MAX_BUNDLE, is_keyless, parse_bundle, strict
 
 MAX_BUNDLES = 500
-Signed = tuple[Envelope, PublicKey, dict[str, Any]]
+Party = PublicKey | Identity
+Signed = tuple[Envelope, Party, dict[str, Any]]
+Keyless = Callable[[bytes, Identity], bytes]
+"""Verifies a bundle with a certificate against one pinned identity, offline, and returns the payload.
+
+Raises `VerificationRefused`; `ConfigurationError` where the pinned root cannot be used."""
 
 
-def prove(bundles: Sequence[bytes], trust: Trust, expected: Expected, now: float) -> Proven:
+def prove(
+    bundles: Sequence[bytes], trust: Trust, expected: Expected, now: float, keyless: Keyless | None = None
+) -> Proven:
     """The newest verdict that proves that the commit may land. Raises `VerificationRefused`.
 
     A newer refusal by the same standing (FAILED, needs a person) outweighs an older pass. Bundles that cannot be read
-    or were made by others are passed over as long as another one proves the commit.
+    or were made by others are passed over as long as another one proves the commit. Without `keyless` no certificate counts.
     """
     if not bundles:
         raise VerificationRefused("ATTESTATION_MISSING", f"The commit {expected.head} has no attestation.")
@@ -36,9 +43,7 @@ def prove(bundles: Sequence[bytes], trust: Trust, expected: Expected, now: float
     refusals: list[VerificationRefused] = []
     for data in bundles:
         try:
-            envelope = parse_bundle(data)
-            key, statement = verified(envelope, [s.key for s in trust.signers])
-            signed.append((envelope, key, statement))
+            signed.append(_signed(data, trust, keyless))
         except VerificationRefused as error:
             if looks_like_approval(data):
                 approvals.append(data)
@@ -48,7 +53,7 @@ def prove(bundles: Sequence[bytes], trust: Trust, expected: Expected, now: float
     verdicts.sort(key=_issued, reverse=True)
     ours: list[VerificationRefused] = []
     for envelope, key, statement in verdicts:
-        by_key = {e.payload_sha256: s for e, k, s in signed if k.der == key.der}
+        by_key = {e.payload_sha256: s for e, k, s in signed if k == key}
         try:
             return _one(envelope, key, statement, by_key, approvals, trust, expected, now)
         except VerificationRefused as error:
@@ -58,6 +63,28 @@ def prove(bundles: Sequence[bytes], trust: Trust, expected: Expected, now: float
     if ours or refusals:
         raise (ours or refusals)[0]
     raise VerificationRefused("ATTESTATION_MISSING", f"The commit {expected.head} has no verdict.")
+
+
+def _signed(data: bytes, trust: Trust, keyless: Keyless | None) -> Signed:
+    envelope = parse_bundle(data)
+    if not is_keyless(data):
+        key, statement = verified(envelope, [s.key for s in trust.signers if isinstance(s.key, PublicKey)])
+        return envelope, key, statement
+    refusals: list[VerificationRefused] = []
+    for identity in dict.fromkeys(s.key for s in trust.signers if isinstance(s.key, Identity)):
+        if keyless is None:
+            break
+        try:
+            payload = keyless(data, identity)
+        except VerificationRefused as error:
+            refusals.append(error)
+            continue
+        if payload != envelope.payload:  # two readers of one text must have read the same
+            raise VerificationRefused("ATTESTATION_MALFORMED", "The attestation can be read in two ways.")
+        return envelope, identity, strict(payload, "statement", MAX_BUNDLE)
+    if refusals:
+        raise refusals[0]
+    raise VerificationRefused("ATTESTATION_UNKNOWN_KEY", "No keyless identity of the trust file made this signature.")
 
 
 def _issued(signed: Signed) -> tuple[float, bool]:
@@ -70,7 +97,7 @@ def _issued(signed: Signed) -> tuple[float, bool]:
 
 def _one(
     envelope: Envelope,
-    key: PublicKey,
+    key: Party,
     statement: dict[str, Any],
     by_key: Mapping[str, Mapping[str, Any]],
     approvals: Sequence[bytes],
@@ -79,7 +106,7 @@ def _one(
     now: float,
 ) -> Proven:
     binding.check_context(statement, expected, trust)
-    binding.check_authority(statement, [s for s in trust.signers if s.key.der == key.der], trust, now)
+    binding.check_authority(statement, [s for s in trust.signers if s.key == key], trust, now)
     binding.check_result(statement)
     binding.check_policy(statement, trust)
     binding.check_inputs(statement, by_key)

@@ -51,6 +51,12 @@ def strict(data: bytes, what: str, limit: int) -> dict[str, Any]:
     return value
 
 
+def is_keyless(data: bytes) -> bool:
+    """True for a bundle that brings a certificate; nothing is verified. Raises `VerificationRefused`."""
+    material = strict(data, "attestation", MAX_BUNDLE).get("verificationMaterial")
+    return isinstance(material, Mapping) and "publicKey" not in material
+
+
 def parse_bundle(data: bytes) -> Envelope:
     """The envelope of a bundle; nothing is verified yet. Raises `VerificationRefused`."""
     value = strict(data, "attestation", MAX_BUNDLE)

@@ -7,7 +7,7 @@ import tomllib
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from gatekeeper.domain.trust import Trust, TrustedPolicy, TrustedReviewer, TrustedSigner
+from gatekeeper.domain.trust import Identity, PublicKey, Trust, TrustedPolicy, TrustedReviewer, TrustedSigner
 from gatekeeper.errors import ConfigurationError
 from gatekeeper.formats.signatures import parse_public_key
 
@@ -51,7 +51,7 @@ def parse_trust(data: bytes) -> Trust:
             raise _bad(f"{word} is missing or empty, so nothing could be proven")
     if not trust.protected or any(not r.startswith("refs/") for r in trust.protected):
         raise _bad("protected must list full ref names such as refs/heads/main")
-    if {s.key.der for s in trust.signers} & {r.key.der for r in trust.reviewers}:
+    if {s.key.der for s in trust.signers if isinstance(s.key, PublicKey)} & {r.key.der for r in trust.reviewers}:
         raise _bad("a reviewer has the key of a gate; a gate must not approve what it judges")
     return trust
 
@@ -91,14 +91,25 @@ def _seconds(row: Mapping[str, Any], name: str, default: float) -> float:
 
 
 def _signer(row: Mapping[str, Any]) -> TrustedSigner:
-    _known(row, {"public_key", "verifier_id", "modes"}, "[[signer]]")
+    _known(row, {"public_key", "issuer", "subject", "trusted_root", "verifier_id", "modes"}, "[[signer]]")
     modes = _texts(row, "modes", ("enforced",))
     if not modes or any(m not in MODES for m in modes):
         raise _bad(f"modes of [[signer]] must be among {', '.join(MODES)}")
     if "shadow" in modes:
         raise _bad("mode shadow never lets anything land")
-    key = parse_public_key(_text(row, "public_key", "[[signer]]"))
-    return TrustedSigner(key, _text(row, "verifier_id", "[[signer]]"), modes)
+    return TrustedSigner(_signing_party(row), _text(row, "verifier_id", "[[signer]]"), modes)
+
+
+def _signing_party(row: Mapping[str, Any]) -> PublicKey | Identity:
+    keyless = {"issuer", "subject", "trusted_root"} & set(row)
+    if not keyless:
+        return parse_public_key(_text(row, "public_key", "[[signer]]"))
+    if "public_key" in row:
+        raise _bad("[[signer]] has a public_key or issuer, subject and trusted_root, not both")
+    issuer, subject, root = (_text(row, name, "[[signer]]") for name in ("issuer", "subject", "trusted_root"))
+    if not root.startswith("/"):
+        raise _bad("trusted_root of [[signer]] must be an absolute path")
+    return Identity(issuer, subject, root)
 
 
 def _policy(row: Mapping[str, Any]) -> TrustedPolicy:
