@@ -26,7 +26,15 @@ def limits_of(run: PlannedRun, limits: Limits) -> Limits:
 
 
 def one(tools: Tools, checkout: Checkout, run: PlannedRun, where: TestEnvironment, run_id: str) -> SuiteRun:
-    """Export the tree and run the suite on it."""
+    """Run the suite on the tree; a run of the target's own tests on the target's own code is reused where it is kept."""
+    if tools.kept is None or run.role is not RunRole.BASE:
+        return _run(tools, checkout, run, where, run_id)
+    key = (checkout.mirror.path, run.tree_oid, where.digest, where.python, run.suite, limits_of(run, tools.limits))
+    made = tools.kept.get(key, lambda: _run(tools, checkout, run, where, run_id))
+    return replace(made, id=f"{run_id}-{run.id}")
+
+
+def _run(tools: Tools, checkout: Checkout, run: PlannedRun, where: TestEnvironment, run_id: str) -> SuiteRun:
     tree = tools.git.export(checkout.mirror, run.tree_oid)
     return tools.sandbox.run(
         RunRequest(
