@@ -170,7 +170,7 @@ class Group:
                         os.kill(pid, signal.SIGKILL)
             if time.monotonic() > deadline:
                 return
-            time.sleep(0.002)
+            time.sleep(0.0005)
 
     def _pids(self) -> list[int]:
         try:
@@ -205,14 +205,14 @@ class Group:
 
     def _remove(self) -> None:
         for place in dict.fromkeys(self._at.values()):
-            for _ in range(100):
+            for _ in range(400):
                 try:
                     place.rmdir()
                 except FileNotFoundError:
                     break
                 except OSError:
                     # A killed process leaves the group a moment after its death.
-                    time.sleep(0.002)
+                    time.sleep(0.0005)
                 else:
                     break
 
