@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import ast
-import copy
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from gatekeeper.formats.python_assertions.doubles import Double, doubles, mocks
 from gatekeeper.formats.python_assertions.expression import (
-    MAX_TEXT,
     Assertion,
     State,
     canonical,
@@ -20,10 +17,10 @@ from gatekeeper.formats.python_assertions.expression import (
     raised,
     truth,
 )
+from gatekeeper.formats.python_assertions.inlining import inlined, inlined_statement, values_of
+from gatekeeper.formats.python_assertions.rows import rows_of
 from gatekeeper.formats.python_code import Function, imports, parse
 
-_MAX_NODES = 400
-"""Syntax nodes up to which a local value is put in the place of its name."""
 _CATCHING = {"AssertionError", "Exception", "BaseException"}
 _ENDING = {"skip", "exit", "_exit", "skipTest"}
 
@@ -87,7 +84,7 @@ def read(source: str | None) -> ModuleAssertions | None:
 
 def _read(tree: ast.Module) -> ModuleAssertions:
     names = imports(tree)
-    known = _values(tree.body)
+    known = values_of(tree.body)
     aliases = {n: d for n, v in known.items() if (d := _alias(v, names))}
     names = {**names, **aliases}
     bodies: dict[str, Body] = {}
@@ -132,61 +129,12 @@ def _scope(
             found += doubles(node, names, name, autouse)
 
 
-def _values(body: list[ast.stmt]) -> dict[str, ast.expr]:
-    """Names that are bound exactly once in these statements, nested ones included, by a plain assignment at the top."""
-    stores = Counter(
-        n.id for s in body for n in ast.walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, (ast.Store, ast.Del))
-    )
-    table = {}
-    for s in _straight(body):
-        if isinstance(s, ast.Assign) and len(s.targets) == 1:
-            place = s.targets[0]
-            if isinstance(place, ast.Name) and stores[place.id] == 1:
-                table[place.id] = s.value
-    return table
-
-
-def _straight(body: list[ast.stmt]) -> Iterator[ast.stmt]:
-    """The statements that run one after the other, those inside `with` and `try` included."""
-    for s in body:
-        yield s
-        if isinstance(s, (ast.With, ast.AsyncWith, ast.Try)):
-            yield from _straight(s.body)
-
-
-class _Inline(ast.NodeTransformer):
-    def __init__(self, known: Mapping[str, ast.expr]) -> None:
-        self.known = known
-        self.depth = 0
-        self.budget = _MAX_NODES
-
-    def visit_Name(self, node: ast.Name) -> ast.AST:
-        value = self.known.get(node.id)
-        if value is None or not isinstance(node.ctx, ast.Load) or self.depth > 4:
-            return node
-        size = sum(1 for _ in ast.walk(value))
-        if size > self.budget:
-            return node
-        self.budget -= size
-        self.depth += 1
-        inner: ast.AST = self.visit(copy.deepcopy(value))
-        self.depth -= 1
-        return inner
-
-
-def _inlined(node: ast.expr, known: Mapping[str, ast.expr]) -> ast.expr:
-    if not any(isinstance(n, ast.Name) and n.id in known for n in ast.walk(node)):
-        return node
-    out = _Inline(known).visit(copy.deepcopy(node))
-    return out if isinstance(out, ast.expr) else node
-
-
 def _body(node: Function, name: str, module: Mapping[str, ast.expr]) -> Body:
     arguments = {a.arg for a in [*node.args.args, *node.args.kwonlyargs, *node.args.posonlyargs]}
     stored = {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-    local = _values(node.body)
+    local = values_of(node.body)
     known = {**{k: v for k, v in module.items() if k not in arguments | stored}, **local}
-    rows = _rows(node, module)
+    rows = rows_of(node, module)
     statements = [s for s in node.body if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))]
     assertions = tuple(_walk(node.body, known, State.LIVE))
     read_names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
@@ -204,53 +152,6 @@ def _body(node: Function, name: str, module: Mapping[str, ast.expr]) -> Body:
         any(isinstance(n, ast.Try) and _catches(n) for n in ast.walk(node)),
         tuple(last_name(d) for d in node.decorator_list),
     )
-
-
-def _rows(node: Function, module: Mapping[str, ast.expr]) -> list[tuple[str, str]]:
-    """(canonical row, its id) of all rows that run."""
-    rows: list[tuple[str, str]] = []
-    for mark in node.decorator_list:
-        if not isinstance(mark, ast.Call) or last_name(mark) != "parametrize" or len(mark.args) < 2:
-            continue
-        values = _inlined(mark.args[1], module)
-        names = _argument_names(mark.args[0])
-        given = next((k.value for k in mark.keywords if k.arg == "ids"), None)
-        ids = given.elts if isinstance(given, (ast.List, ast.Tuple)) else []
-        for at, row in enumerate(values.elts if isinstance(values, (ast.List, ast.Tuple, ast.Set)) else []):
-            label = _label(ids[at]) if at < len(ids) else ""
-            if isinstance(row, ast.Call) and last_name(row) == "param":
-                marks = " ".join(ast.unparse(k.value) for k in row.keywords if k.arg == "marks")
-                if "skip" in marks or "xfail" in marks:
-                    continue
-                named = next((_label(k.value) for k in row.keywords if k.arg == "id"), "")
-                text = canonical(row.args[0] if len(row.args) == 1 else ast.Tuple(row.args, ast.Load()))
-                rows.append((text, named or label or _row_id(row.args, names, at)))
-            else:
-                parts = row.elts if isinstance(row, (ast.Tuple, ast.List)) and len(names) > 1 else [row]
-                rows.append((canonical(row), label or _row_id(parts, names, at)))
-    return rows
-
-
-def _argument_names(node: ast.expr) -> list[str]:
-    if isinstance(node, (ast.List, ast.Tuple)):
-        return [_label(e) for e in node.elts]
-    return [n.strip() for n in _label(node).split(",")]
-
-
-def _label(node: ast.expr) -> str:
-    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
-
-
-def _row_id(parts: list[ast.expr], names: list[str], at: int) -> str:
-    """The id that pytest makes of a row without one: plain values as they print, anything else by name and position."""
-    shown = []
-    for place, part in enumerate(parts):
-        inner = part.operand if isinstance(part, ast.UnaryOp) and isinstance(part.op, ast.USub) else part
-        if isinstance(inner, ast.Constant) and isinstance(inner.value, str | int | float | bool | complex | None):
-            shown.append(f"{'-' if inner is not part else ''}{inner.value}")
-        else:
-            shown.append(f"{names[place] if place < len(names) else ''}{at}")
-    return "-".join(shown)[:MAX_TEXT]
 
 
 def _handler_names(handler: ast.ExceptHandler) -> set[str]:
@@ -308,12 +209,12 @@ def _walk(body: list[ast.stmt], known: Mapping[str, ast.expr], state: State) -> 
 
 def _statement(node: ast.stmt, known: Mapping[str, ast.expr], state: State) -> Iterator[Assertion]:
     if isinstance(node, ast.Assert):
-        for a in from_condition(_inlined(node.test, known), node.lineno):
+        for a in from_condition(inlined(node.test, known), node.lineno):
             yield replace(a, state=state, text=f"assert {ast.unparse(node.test)}"[:300])
     elif isinstance(node, ast.Expr):
         value = node.value.value if isinstance(node.value, ast.Await) else node.value
         if isinstance(value, ast.Call):
-            call = _inlined(value, known)
+            call = inlined(value, known)
             for a in from_call(call, node.lineno) if isinstance(call, ast.Call) else ():
                 yield replace(a, state=state, text=ast.unparse(value)[:300])
     elif isinstance(node, ast.If):
@@ -357,7 +258,7 @@ def _with(node: ast.With | ast.AsyncWith, known: Mapping[str, ast.expr], state: 
             pattern = next((ast.unparse(k.value) for k in call.keywords if k.arg == "match"), "")
             if name == "assertRaisesRegex" and len(call.args) > 1:
                 pattern = ast.unparse(call.args[1])
-            body = "; ".join(canonical(_inlined_statement(s, known)) for s in node.body)
+            body = "; ".join(canonical(inlined_statement(s, known)) for s in node.body)
             yield replace(
                 raised(call.args[0], pattern, body, ast.Call(call.func, call.args, call.keywords), node.lineno),
                 state=state, text=f"with {ast.unparse(call)}: {body}"[:300],
@@ -367,7 +268,3 @@ def _with(node: ast.With | ast.AsyncWith, known: Mapping[str, ast.expr], state: 
         elif name in ("suppress", "ignored") and {last_name(a) for a in call.args} & _CATCHING:
             inner = _worse(inner, State.SWALLOWED)
     yield from _walk(node.body, known, inner)
-
-
-def _inlined_statement(node: ast.stmt, known: Mapping[str, ast.expr]) -> ast.AST:
-    return _inlined(node.value, known) if isinstance(node, ast.Expr) else node
