@@ -88,6 +88,14 @@ def libexec() -> Path:
     return Path(os.environ.get("GATEKEEPER_LIBEXEC_DIR") or Path(sys.prefix) / "libexec").absolute()
 
 
+def gate_settings_file(where: Paths) -> Path | None:
+    """The operator's settings of this gate: GATEKEEPER_CONFIG, else gatekeeper.toml in the state directory if it is there."""
+    if named := os.environ.get("GATEKEEPER_CONFIG"):
+        return Path(named).absolute()
+    usual = where.state / "gatekeeper.toml"
+    return usual if os.path.lexists(usual) else None
+
+
 def policy_bundle() -> Path:
     """The policy bundle: GATEKEEPER_POLICY_DIR, else the one of the package.
 

@@ -15,12 +15,14 @@ from gatekeeper import __version__
 from gatekeeper.config import Paths, paths
 from gatekeeper.domain.decision import Approval, Outcome
 from gatekeeper.domain.finding import Finding, finding, from_error, ordered
+from gatekeeper.domain.gate_settings import GateSettings, PolicyKind, PolicySettings, SigningKind, SigningSettings
 from gatekeeper.domain.ports import Limits
 from gatekeeper.domain.submission import Submission
 from gatekeeper.domain.verdict import Mode, Verdict, worst
-from gatekeeper.errors import GatekeeperError, UsageError
+from gatekeeper.errors import ConfigurationError, GatekeeperError, UsageError
 
 if TYPE_CHECKING:
+    from gatekeeper.adapters.blob_store import BlobStore
     from gatekeeper.adapters.bubblewrap_sandbox import BubblewrapSandbox
     from gatekeeper.adapters.dbos_durable import DbosEngine
     from gatekeeper.adapters.environment_builder import UvEnvironmentBuilder
@@ -29,8 +31,11 @@ if TYPE_CHECKING:
     from gatekeeper.adapters.git_mirror.enforcer import EnforcerRepository
     from gatekeeper.adapters.kingfisher_scanner.scanner import KingfisherScanner
     from gatekeeper.adapters.local_key_signer import LocalKeySigner
+    from gatekeeper.adapters.opa_policy import OpaPolicy
     from gatekeeper.adapters.rego_policy import RegoPolicy
     from gatekeeper.adapters.semgrep_scanner import SemgrepScanner
+    from gatekeeper.adapters.sigstore_signer import SigstoreSigner
+    from gatekeeper.adapters.sql_store import SqlRecords
     from gatekeeper.domain.trust import Trust
     from gatekeeper.formats.attestation import Keyless
     from gatekeeper.workflow.service.service import Service
@@ -80,7 +85,7 @@ def check_tools(where: Paths, *, trust: bytes | None, publish: bool, timeout_s: 
             secrets=secrets,
             code=code_scanner(),
             policy=policy,
-            signer=local_signer(where),
+            signer=check_signer(where),
             store=attestation_store(),
             clock=SystemClock(),
             new_id=new_id,
@@ -318,15 +323,19 @@ def service_runtime(
         yield Runtime(service, engine, tools)
 
 
-def gate_signer(where: Paths, verifier_id: str | None) -> LocalKeySigner:
+def gate_signer(where: Paths, verifier_id: str | None) -> LocalKeySigner | SigstoreSigner:
     """Signer of the server: the gate's key, made at first use, with the verifier id that enforcers pin."""
     from gatekeeper.adapters.local_key_signer import LocalKeySigner
 
-    path = where.keys / "gate.pem"
-    signer = LocalKeySigner(path)
+    settings = gate_settings(where).signing
+    if settings.kind is SigningKind.KEYLESS:
+        return keyless_signer(settings, verifier_id)
+    path = settings.key or where.keys / "gate.pem"
+    verifier_id = verifier_id or settings.verifier_id
+    signer = LocalKeySigner(path, create=settings.key is None)
     if verifier_id is None:
         verifier_id = f"urn:gatekeeper:verifier:{signer.public.fingerprint}"
-    return LocalKeySigner(path, verifier_id=verifier_id)
+    return LocalKeySigner(path, create=settings.key is None, verifier_id=verifier_id)
 
 
 def review_desk(where: Paths) -> LocalKeySigner:
@@ -360,12 +369,58 @@ def desk_verifier(
 # --- single adapters ----------------------------------------------------------------------------------------------
 
 
-def policy_engine(directory: Path | None = None) -> RegoPolicy:
-    """The policy in a worker process of this one. Call `warm()` early and `close()` at the end."""
-    from gatekeeper.adapters.rego_policy import RegoPolicy
-    from gatekeeper.config import policy_bundle
+def gate_settings(where: Paths) -> GateSettings:
+    """The operator's settings of this gate; the defaults where there is no file.
 
-    return RegoPolicy(directory or policy_bundle())
+    Raises `ConfigurationError` (GATE_SETTINGS_MALFORMED), also for a file that others can write.
+    """
+    from gatekeeper.config import gate_settings_file
+    from gatekeeper.formats.gate_settings import MAX_SETTINGS, parse_gate_settings
+
+    path = gate_settings_file(where)
+    if path is None:
+        return GateSettings()
+    try:
+        with path.open("rb") as file:
+            facts = os.fstat(file.fileno())
+            data = file.read(MAX_SETTINGS + 1)
+    except OSError as error:
+        raise ConfigurationError(
+            "GATE_SETTINGS_MALFORMED", f"The gate's settings {str(path)!r} cannot be read: {error.strerror}."
+        ) from error
+    if facts.st_mode & 0o022 or facts.st_uid not in (0, os.geteuid()):
+        raise ConfigurationError(
+            "GATE_SETTINGS_MALFORMED",
+            f"The gate's settings {str(path)!r} can be written by others; make them yours, mode 0644 or 0600.",
+        )
+    return parse_gate_settings(data)
+
+
+def policy_engine(directory: Path | None = None, settings: PolicySettings | None = None) -> RegoPolicy | OpaPolicy:
+    """The policy as the settings choose it. Call `warm()` early and `close()` at the end."""
+    from gatekeeper.config import libexec, policy_bundle
+
+    settings = settings or gate_settings(paths()).policy
+    directory = directory or settings.bundle or policy_bundle()
+    if settings.engine is PolicyKind.EMBEDDED:
+        from gatekeeper.adapters.rego_policy import RegoPolicy
+
+        return RegoPolicy(directory)
+    from gatekeeper.adapters.opa_policy import NamedServer, OpaPolicy, find_opa
+    from gatekeeper.adapters.rego_policy.loader import load_bundle
+
+    server: NamedServer | Path | None = (
+        NamedServer(settings.url, settings.token_file, settings.ca_file) if settings.url else find_opa(libexec())
+    )
+    return OpaPolicy(lambda: load_bundle(directory), server)
+
+
+def opa_program() -> Path | None:
+    """The OPA program that would be started."""
+    from gatekeeper.adapters.opa_policy import find_opa
+    from gatekeeper.config import libexec
+
+    return find_opa(libexec())
 
 
 def git_repositories(where: Paths) -> GitMirror:
@@ -383,6 +438,37 @@ def local_signer(where: Paths) -> LocalKeySigner:
     from gatekeeper.adapters.local_key_signer import LocalKeySigner
 
     return LocalKeySigner(where.keys / "local.pem")
+
+
+def check_signer(where: Paths, settings: SigningSettings | None = None) -> LocalKeySigner | SigstoreSigner:
+    """Signer of `check` as the settings choose it."""
+    from gatekeeper.adapters.local_key_signer import LocalKeySigner
+
+    settings = settings or gate_settings(where).signing
+    if settings.kind is SigningKind.KEYLESS:
+        return keyless_signer(settings)
+    if settings.key is None and settings.verifier_id is None:
+        return local_signer(where)
+    path = settings.key or where.keys / "local.pem"
+    return LocalKeySigner(path, create=settings.key is None, verifier_id=settings.verifier_id)
+
+
+def keyless_signer(settings: SigningSettings, verifier_id: str | None = None) -> SigstoreSigner:
+    """Signer with certificates of the Sigstore instance that the settings name."""
+    from gatekeeper.adapters.sigstore_signer import KeylessSettings, SigstoreSigner, keyless_verifier_id
+
+    identity, issuer = settings.identity or "", settings.issuer or ""
+    return SigstoreSigner(
+        KeylessSettings(
+            trust_config=settings.trust_config or Path(),
+            identity=identity,
+            issuer=issuer,
+            verifier_id=verifier_id or settings.verifier_id or keyless_verifier_id(identity, issuer),
+            token_file=settings.token_file,
+            token_env=settings.token_env,
+            ambient=settings.ambient,
+        )
+    )
 
 
 def reviewer_signer(key: Path) -> LocalKeySigner:
@@ -468,3 +554,20 @@ def keyless_verifier(trust: Trust) -> Keyless | None:
     from gatekeeper.adapters.sigstore_signer import verify_keyless
 
     return verify_keyless
+
+
+# --- the service's store --------------------------------------------------------------------------------------------
+
+
+def service_records(where: Paths) -> SqlRecords:
+    """The store of the service on this machine; made or upgraded where needed. Call `close()` at the end."""
+    from gatekeeper.adapters.sql_store import SqlRecords
+
+    return SqlRecords.file(where.state / "service" / "gatekeeper.sqlite3")
+
+
+def blob_store(where: Paths) -> BlobStore:
+    """Uploaded artifacts. Call `sweep()` at the start of a server."""
+    from gatekeeper.adapters.blob_store import BlobStore
+
+    return BlobStore(where.state / "service" / "blobs")

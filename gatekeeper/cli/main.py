@@ -38,12 +38,16 @@ def build() -> typer.Typer:
     @app.callback()
     def options(
         version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version."),
+        config: str = typer.Option("", "--config", help="The gate's settings file (docs/configuration.md)."),
     ) -> None:
         """Options of the program itself."""
+        del version  # its callback has done its work
+        if config:
+            os.environ["GATEKEEPER_CONFIG"] = config
 
-    from gatekeeper.cli import check, hook, init, key, review, verify
+    from gatekeeper.cli import check, doctor, hook, init, key, review, verify
 
-    for module in (check, verify, review, hook, key, init):
+    for module in (check, verify, review, hook, key, init, doctor):
         module.register(app)
     return app
 

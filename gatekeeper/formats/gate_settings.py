@@ -1,0 +1,138 @@
+"""The operator's settings file of a gate (TOML), parsed strictly: an unknown key is an error that names the nearest one.
+
+A misspelt key would leave a default in force that the operator believes changed.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+from pathlib import Path, PurePosixPath
+from typing import Any, TypeVar
+
+from gatekeeper.domain.gate_settings import GateSettings, PolicyKind, PolicySettings, SigningKind, SigningSettings
+from gatekeeper.errors import ConfigurationError
+
+MAX_SETTINGS = 64 * 1024
+TABLES = ("policy", "signing", "server")
+POLICY = ("engine", "bundle", "url", "token_file", "ca_file")
+SIGNING = (
+    "kind", "key", "verifier_id", "trust_config", "identity", "issuer", "token_file", "token_env", "ambient",
+)  # fmt: skip
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}", re.ASCII)
+Kind = TypeVar("Kind", bound=StrEnum)
+
+
+def _bad(message: str) -> ConfigurationError:
+    return ConfigurationError("GATE_SETTINGS_MALFORMED", f"The gate's settings cannot be used: {message}.")
+
+
+def known(table: Mapping[str, Any], names: Iterable[str], place: str) -> None:
+    """Refuse keys with other names. Raises `ConfigurationError` that names the key and the nearest known one."""
+    allowed = list(names)
+    for name in table:
+        if name not in allowed:
+            near = difflib.get_close_matches(name, allowed, n=1, cutoff=0.5)
+            hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(allowed)}"
+            raise _bad(f"unknown key {name[:80]!r} in {place}; {hint}")
+
+
+def parse_gate_settings(data: bytes) -> GateSettings:
+    """Parse. Raises `ConfigurationError` (GATE_SETTINGS_MALFORMED) that names the place."""
+    if len(data) > MAX_SETTINGS:
+        raise _bad(f"the file is larger than {MAX_SETTINGS} bytes")
+    try:
+        table = tomllib.loads(data.decode("utf-8"))
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
+        raise _bad(f"it is not TOML ({str(error)[:200]})") from None
+    known(table, TABLES, "the top level")
+    for name, value in table.items():
+        if not isinstance(value, dict):
+            raise _bad(f"{name} must be a table, written as [{name}]")
+    return GateSettings(
+        policy=_policy(table.get("policy", {})),
+        signing=_signing(table.get("signing", {})),
+        server=table.get("server", {}),
+    )
+
+
+def _policy(table: Mapping[str, Any]) -> PolicySettings:
+    known(table, POLICY, "[policy]")
+    settings = PolicySettings(
+        engine=_kind(table, "engine", PolicyKind, PolicyKind.EMBEDDED, "[policy]"),
+        bundle=_path(table, "bundle", "[policy]"),
+        url=_text(table, "url", "[policy]"),
+        token_file=_path(table, "token_file", "[policy]"),
+        ca_file=_path(table, "ca_file", "[policy]"),
+    )
+    if settings.engine is PolicyKind.EMBEDDED:
+        _unused(table, ("url", "token_file", "ca_file"), '[policy] with engine = "embedded"')
+    elif settings.url is None:
+        _unused(table, ("token_file", "ca_file"), "[policy] without url")
+    return settings
+
+
+def _signing(table: Mapping[str, Any]) -> SigningSettings:
+    known(table, SIGNING, "[signing]")
+    place = "[signing]"
+    ambient = table.get("ambient", False)
+    if not isinstance(ambient, bool):
+        raise _bad("ambient in [signing] must be true or false")
+    settings = SigningSettings(
+        kind=_kind(table, "kind", SigningKind, SigningKind.KEY, place),
+        key=_path(table, "key", place),
+        verifier_id=_text(table, "verifier_id", place),
+        trust_config=_path(table, "trust_config", place),
+        identity=_text(table, "identity", place),
+        issuer=_text(table, "issuer", place),
+        token_file=_path(table, "token_file", place),
+        token_env=_text(table, "token_env", place),
+        ambient=ambient,
+    )
+    if settings.kind is SigningKind.KEY:
+        _unused(table, SIGNING[3:], '[signing] with kind = "key"')
+        return settings
+    _unused(table, ("key",), '[signing] with kind = "keyless"')
+    for name in ("trust_config", "identity", "issuer"):
+        if getattr(settings, name) is None:
+            raise _bad(f'{name} is missing in [signing], which kind = "keyless" needs')
+    if (settings.token_file is not None) + (settings.token_env is not None) + settings.ambient != 1:
+        raise _bad("[signing] needs exactly one of token_file, token_env and ambient = true")
+    if settings.token_env is not None and not _NAME.fullmatch(settings.token_env):
+        raise _bad("token_env in [signing] must be the name of an environment variable")
+    return settings
+
+
+def _unused(table: Mapping[str, Any], names: Iterable[str], place: str) -> None:
+    for name in names:
+        if name in table:
+            raise _bad(f"{name} has no meaning in {place}")
+
+
+def _kind(table: Mapping[str, Any], name: str, kind: type[Kind], default: Kind, place: str) -> Kind:
+    value = table.get(name, default.value)
+    words = [k.value for k in kind]
+    if not isinstance(value, str) or value not in words:
+        raise _bad(f"{name} in {place} is {str(value)[:40]!r}, expected one of {', '.join(words)}")
+    return kind(value)
+
+
+def _text(table: Mapping[str, Any], name: str, place: str) -> str | None:
+    if name not in table:
+        return None
+    value = table[name]
+    if not isinstance(value, str) or not value.strip() or len(value) > 2000 or not value.isprintable():
+        raise _bad(f"{name} in {place} must be a text of one line that is not empty")
+    return value
+
+
+def _path(table: Mapping[str, Any], name: str, place: str) -> Path | None:
+    value = _text(table, name, place)
+    if value is None:
+        return None
+    if not PurePosixPath(value).is_absolute():
+        raise _bad(f"{name} in {place} must be an absolute path, not {value[:80]!r}")
+    return Path(value)
