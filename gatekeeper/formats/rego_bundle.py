@@ -15,7 +15,7 @@ from typing import Any
 
 from gatekeeper.domain.decision import BundleId
 from gatekeeper.errors import CouldNotCheck
-from gatekeeper.formats.rego_text import foreign_call, functions_of, package_of
+from gatekeeper.formats.rego_text import foreign_call, functions_of, package_of, rules_of, unbound_name
 
 NAME = re.compile(r"[A-Za-z0-9_.-]+(?:/[A-Za-z0-9_.-]+)*")
 """Paths of a bundle."""
@@ -74,11 +74,17 @@ def parse_bundle_files(files: Mapping[str, bytes]) -> LoadedBundle:
             raise refused(path, "a bundle holds .rego and data.json files only")
     if not modules:
         raise refused(".", "there is no rule")
+    packages: dict[str | None, frozenset[str]] = {}
+    for _, source in modules:
+        packages[package_of(source)] = packages.get(package_of(source), frozenset()) | rules_of(source)
     functions = functions_of(source for _, source in modules)
     for path, source in modules:
         problem = foreign_call(source, allowed, functions)
         if problem is not None:
             raise refused(path, problem)
+        unbound = unbound_name(source, packages[package_of(source)])
+        if unbound is not None:
+            raise refused(path, f"nothing declares `{unbound}`; local names stand after `some` or before `:=`")
     return LoadedBundle(BundleId(name, revision, bundle_digest(files)), tuple(modules), tuple(tests), data)
 
 

@@ -18,6 +18,15 @@ _PACKAGE = re.compile(r"^\s*package\s+([A-Za-z_][A-Za-z0-9_.]*)\s*$", re.MULTILI
 _CALL = re.compile(r"(?<![\w.\]])([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)\(")
 _DEFINITION = re.compile(r"^(?:default\s+)?([A-Za-z_]\w*)\(", re.MULTILINE)
 _IMPORT = re.compile(r"^import\s+(\S+)(?:\s+as\s+(\w+))?\s*$", re.MULTILINE)
+_RULE = re.compile(r"^(?:default\s+)?([A-Za-z_]\w*)", re.MULTILINE)
+_HEADER = re.compile(r"^(?:package|import)\b[^\n]*$", re.MULTILINE)
+_ITERATED = re.compile(r"\b(?:some|every)\s+([\w\s,\[\]{}\"]+?)\s*(?:\bin\b|\n|;|\|)")
+_ASSIGNED = re.compile(r"(\[[^\[\]\n]*\]|[A-Za-z_]\w*)\s*:=")
+_PARAMETERS = re.compile(r"^(?:default\s+)?[A-Za-z_]\w*\(([^)\n]*)\)", re.MULTILINE)
+_WORD = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
+_NOT_NAMES = {
+    "if", "else", "in", "some", "every", "not", "contains", "default", "as", "true", "false", "null", "input", "data", "_",
+}  # fmt: skip
 _NOT_CALLS = {"if", "else", "in", "some", "every", "not", "contains", "import", "package", "default", "as", "with"}
 
 
@@ -62,4 +71,26 @@ def foreign_call(source: str, allowed: frozenset[str], functions: frozenset[str]
         if name in own or name in allowed or full.removeprefix("data.") in functions or name in _NOT_CALLS:
             continue
         return f"it calls `{name}`, which is neither in capabilities.json nor a function of the bundle"
+    return None
+
+
+def rules_of(source: str) -> frozenset[str]:
+    """Names of the rules and functions that a module defines."""
+    return frozenset(_RULE.findall(_HEADER.sub("", plain(source)))) - _NOT_NAMES
+
+
+def unbound_name(source: str, rules: frozenset[str]) -> str | None:
+    """A name that nothing in the module declares, or None. `rules` are those of the module's whole package.
+
+    OPA refuses such a module; the embedded interpreter takes the name for a variable that any value fits, so that a
+    misspelt condition would hold. Every local name must stand after `some` or `every`, before `:=`, or be a parameter.
+    """
+    text = _HEADER.sub("", plain(source))
+    names = set(_NOT_NAMES) | rules | {alias or ref.rpartition(".")[2] for ref, alias in _IMPORT.findall(plain(source))}
+    for pattern in (_ITERATED, _ASSIGNED, _PARAMETERS):
+        for declared in pattern.findall(text):
+            names.update(_WORD.findall(declared))
+    for word in _WORD.findall(_CALL.sub("(", text)):
+        if word not in names:
+            return word
     return None

@@ -115,6 +115,31 @@ def test_bundle_that_does_not_compile_is_no_engine(kind, tmp_path):
     policy.close()
 
 
+@pytest.mark.parametrize(
+    "body", ["undefined_variable > 0", "input.observed.paths_totl == misspelt", "misspelt[_] == 1"]
+)
+def test_misspelt_name_is_no_condition_that_holds(kind, tmp_path, body):
+    policy = make(kind, edited(tmp_path, body))
+    assert refusal(policy.decide, example("decision")) == "POLICY_UNUSABLE"
+    policy.close()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "some p in [1, 2]\n\tp > 1",
+        "n := input.observed.paths_total\n\tn > 0",
+        "every p in [1, 2] {\n\t\tp > 0\n\t}",
+        "count([v | some v in [1, 2]; v == 2]) == 1",
+        "[a, b] := [1, 2]\n\ta < b",
+    ],
+)
+def test_names_that_are_declared_are_conditions(kind, tmp_path, body):
+    policy = make(kind, edited(tmp_path, body))
+    assert policy.decide(example("decision")).verdict is Verdict.ACCEPTED
+    policy.close()
+
+
 def test_built_in_that_fails_is_an_error_and_not_silence(kind, tmp_path):
     policy = make(kind, edited(tmp_path, 'to_number("no number") == 1'))
     assert refusal(policy.decide, example("decision")) == "POLICY_FAILED"
