@@ -35,10 +35,13 @@ class Mirror:
 class GitRepositories(Protocol):
     """Git, hardened: no hook, filter, attribute, textconv, submodule or config of the commit or of the user ever runs."""
 
-    def fetch(self, source: str, target_ref: str, head: str) -> Mirror:
-        """Bring target and head into the mirror of `source`.
+    def fetch(self, source: str, target_ref: str, head: str, bundle: str | None = None) -> Mirror:
+        """Bring target and head into the mirror of `source`: a path, or an address that the operator registered.
 
-        Raises `UsageError` (REPOSITORY_UNREADABLE, TARGET_NOT_FOUND, HEAD_NOT_FOUND) and `CouldNotCheck` (GIT_FAILED).
+        `bundle` is the path of a git bundle of at most 256 MiB, hostile, that brings objects of head where the source has
+        none; no name in it is followed. Raises `UsageError` (REPOSITORY_UNREADABLE, TARGET_NOT_FOUND, HEAD_NOT_FOUND),
+        `InputError` (TREE_HOSTILE, BUNDLE_MALFORMED, BUNDLE_TOO_LARGE, BUNDLE_PREREQUISITE_MISSING) and `CouldNotCheck`
+        (GIT_FAILED, SOURCE_UNREACHABLE, FETCH_TOO_LARGE).
         """
 
     def describe(self, mirror: Mirror) -> Change:
@@ -213,6 +216,9 @@ class Durable(Protocol):
 
     Steps are named; arguments and results are picklable. Steps are at-least-once: each must bear being run again.
     """
+
+    timings_ms: dict[str, float]
+    """Time spent in each step so far, summed by name."""
 
     def step(self, name: str, *args: Any) -> Any:
         """Run the step of that name; re-raises what it raises."""

@@ -65,7 +65,7 @@ class FakeGit:
         self.counter = itertools.count()
         self.composed: list[Mapping[str, Any]] = []
 
-    def fetch(self, source: str, target_ref: str, head: str) -> Mirror:
+    def fetch(self, source: str, target_ref: str, head: str, bundle: str | None = None) -> Mirror:
         return Mirror(Path("/nowhere"), source, f"refs/heads/{target_ref}", "a" * 40, "b" * 40)
 
     def describe(self, mirror: Mirror) -> Change:

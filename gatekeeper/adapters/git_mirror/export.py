@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import tempfile
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from gatekeeper.adapters.git_mirror.reader import GitTree
@@ -25,27 +27,39 @@ MAX_FILE = 128 * 1024 * 1024
 
 
 def export(tree: GitTree, cache: Path) -> Path:
-    """The directory of `tree` below `cache`. Raises `CouldNotCheck` (GIT_FAILED), leaving nothing half-made."""
+    """The directory of `tree` below `cache`, made once however many ask. Raises `CouldNotCheck` (GIT_FAILED), leaving nothing half-made.
+
+    Whoever uses it long holds a shared `flock` on the directory; it is then never swept away, and for an hour after the
+    last export neither.
+    """
     final = cache / tree.oid
     try:
-        if final.is_dir():
-            os.utime(final)
-            return final
-        passable(cache)
-        _sweep(cache)
-        building = Path(tempfile.mkdtemp(prefix=".new-", dir=cache))
-        try:
-            _write(tree, building)
+        if not final.is_dir():
+            passable(cache)
+            _sweep(cache)
+        with _locked(cache, tree.oid):
+            if final.is_dir():
+                os.utime(final)
+                return final
+            building = Path(tempfile.mkdtemp(prefix=".new-", dir=cache))
             try:
+                _write(tree, building)
                 building.rename(final)
-            except OSError:
-                if not final.is_dir():  # another process was faster otherwise
-                    raise
-        finally:
-            shutil.rmtree(building, ignore_errors=True)
+            finally:
+                shutil.rmtree(building, ignore_errors=True)
     except OSError as error:
         raise CouldNotCheck("GIT_FAILED", f"The tree cannot be written to disk: {error.strerror or error}.") from error
     return final
+
+
+@contextmanager
+def _locked(cache: Path, name: str) -> Iterator[None]:
+    """One maker or remover of a tree at a time, across threads and processes. A lock serves all names that begin alike."""
+    locks = cache.with_name(f"{cache.name}.locks")
+    locks.mkdir(exist_ok=True, mode=0o700)
+    with open(locks / name[:2], "w", encoding="ascii") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
 
 
 def _write(tree: GitTree, root: Path) -> None:
@@ -116,15 +130,35 @@ def passable(folder: Path) -> None:
 
 
 def _sweep(cache: Path) -> None:
-    """Remove the oldest trees over the count, but none that a run of the last hour may use, and what a kill left half-made."""
+    """Remove the oldest trees over the count, but none that a run uses or may still use, and what a kill left half-made."""
     rows = []
     for entry in os.scandir(cache):
         with suppress(FileNotFoundError):  # another process has just renamed or removed it
-            rows.append((entry.stat(follow_symlinks=False).st_mtime, entry.name))
+            if entry.is_dir(follow_symlinks=False):
+                rows.append((entry.stat(follow_symlinks=False).st_mtime, entry.name))
     rows.sort()
     now = time.time()
     surplus = max(0, len(rows) - KEEP)
     for index, (stamp, name) in enumerate(rows):
-        left = name.startswith(".new-") and stamp < now - LEFT_SECONDS
-        if left or (index < surplus and stamp < now - KEEP_SECONDS):
-            shutil.rmtree(cache / name, ignore_errors=True)
+        if name.startswith("."):
+            if stamp < now - LEFT_SECONDS:
+                shutil.rmtree(cache / name, ignore_errors=True)
+        elif index < surplus and stamp < now - KEEP_SECONDS:
+            _remove(cache, name)
+
+
+def _remove(cache: Path, name: str) -> None:
+    """Remove a tree unless somebody holds it or has just asked for it again."""
+    with suppress(FileNotFoundError), _locked(cache, name):
+        handle = os.open(cache / name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        try:
+            if os.fstat(handle).st_mtime >= time.time() - KEEP_SECONDS:
+                return
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            gone = cache / f".old-{name}-{os.urandom(6).hex()}"
+            (cache / name).rename(gone)
+        except BlockingIOError:
+            return
+        finally:
+            os.close(handle)
+    shutil.rmtree(gone, ignore_errors=True)

@@ -5,167 +5,144 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
-import re
 import shutil
 import tempfile
+import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from gatekeeper.adapters.git_mirror import history
+from gatekeeper.adapters.git_mirror import bundle as bundles
+from gatekeeper.adapters.git_mirror import fetching, history, sources
 from gatekeeper.adapters.git_mirror.export import LEFT_SECONDS, export, passable
+from gatekeeper.adapters.git_mirror.fetching import SHA, Absent, TooLarge
+from gatekeeper.adapters.git_mirror.quarantine import quarantine, unpack
 from gatekeeper.adapters.git_mirror.reader import GitTree, blobs, reader
-from gatekeeper.adapters.git_mirror.runner import ATTRIBUTES, complaint, run
+from gatekeeper.adapters.git_mirror.runner import ATTRIBUTES, run
+from gatekeeper.adapters.git_mirror.sources import Remotes, Source
 from gatekeeper.config import Paths
 from gatekeeper.domain.change import Change, ChangedPath
 from gatekeeper.domain.ports import Mirror
 from gatekeeper.domain.tree import Tree
 from gatekeeper.errors import CouldNotCheck, InputError, NotMergeable, UsageError
 
-KEPT_TREES = 6
-"""Listings kept in memory."""
-_SHA = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
-_SHORT = re.compile(r"[0-9a-f]{7,63}")
-_REF = re.compile(r"(?!.*(\.\.|@\{|//|\.lock(/|$)|/\.))[A-Za-z0-9_][A-Za-z0-9._/+@#%,=-]{0,250}(?<![./])")
-
-# The serving side reads the source's own configuration; what could run something there is ignored by git itself
-# (uploadpack.packObjectsHook counts from protected configuration only) or overridden on its command
-# line. On one machine no search for new deltas pays. The text is fixed: nothing of the caller's gets into this shell word.
-_UPLOAD_PACK = (
-    "GIT_ALLOW_PROTOCOL=none GIT_NO_LAZY_FETCH=1 git -c 'safe.directory=*' -c uploadpack.allowAnySHA1InWant=true "
-    "-c core.hooksPath=/dev/null -c core.fsmonitor=false -c pack.threads=1 -c pack.window=0 upload-pack"
-)
+KEPT_TREES, MOST_TREES, KEPT_ENTRIES = 6, 240, 400_000
+"""Listings kept in memory: as many as six always, and up to 240 as long as they have no more entries together."""
 
 
 class GitMirror:
-    """Implements `domain.ports.GitRepositories` for repositories on this machine."""
+    """Implements `domain.ports.GitRepositories`. Safe to call from several threads and processes at once.
 
-    def __init__(self, paths: Paths) -> None:
+    `remotes` are the operator's settings for sources on other machines; without them there are none.
+    """
+
+    def __init__(self, paths: Paths, remotes: Remotes | None = None) -> None:
         self._paths = paths
+        self._remotes = remotes
         self._trees: dict[tuple[Path, str], GitTree] = {}
+        self._trees_lock = threading.Lock()
 
     def _tree(self, git_dir: Path, oid: str) -> GitTree:
         """The tree, listed once: the last few are remembered, since an id never means another content."""
-        found = self._trees.pop((git_dir, oid), None) or GitTree(git_dir, oid)
-        self._trees[git_dir, oid] = found
-        for old in list(self._trees)[:-KEPT_TREES]:
-            self._trees.pop(old, None)
-        return found
+        with self._trees_lock:
+            found = self._trees.pop((git_dir, oid), None) or GitTree(git_dir, oid)
+            self._trees[git_dir, oid] = found
+            total = sum(tree.listed for tree in self._trees.values())
+            for old in list(self._trees)[:-KEPT_TREES]:
+                if total <= KEPT_ENTRIES and len(self._trees) <= MOST_TREES:
+                    break
+                total -= self._trees.pop(old).listed
+            return found
 
     # --- fetch ---
 
-    def fetch(self, source: str, target_ref: str, head: str) -> Mirror:
+    def fetch(self, source: str, target_ref: str, head: str, bundle: str | None = None) -> Mirror:
         """See `GitRepositories.fetch`."""
-        source = os.path.abspath(source)
-        git_dir = self._mirror(source)
-        self._refuse_unusable(source)
-        refs = self._refs(git_dir, source)
-        target = _target(target_ref, refs)
-        base = refs[target]
-        wanted = self._resolve(source, head, refs)
-        with _locked(git_dir):
-            missing = [oid for oid in dict.fromkeys((base, wanted)) if not self._has(git_dir, oid)]
-            if missing:
-                _unlock(git_dir)
-                self._bring(git_dir, source, missing, wanted)
+        where = sources.find(source, self._remotes, self._paths.cache)
+        git_dir = self._mirror(where)
+        fetching.refuse_unusable(where)
+        known = fetching.refs(git_dir, where)
+        target = fetching.target(target_ref, known)
+        base = known[target]
+        wanted = fetching.resolve(where, head, known)
+        if bundle is None or wanted in known.values():
+            self._need(git_dir, where, (base, wanted), wanted)
+        else:
+            self._need(git_dir, where, (base,), wanted)
+            if not fetching.has(git_dir, wanted):
+                self._unbundle(git_dir, where, wanted, bundle)
         for oid, what in ((base, "target"), (wanted, "head")):
             found = reader(git_dir).info(oid)
             if found is None or found[1] != "commit":
                 code = "TARGET_NOT_FOUND" if what == "target" else "HEAD_NOT_FOUND"
                 raise UsageError(code, f"The {what} {oid[:12]} is {found[1] if found else 'no object'}, not a commit.")
-        return Mirror(git_dir, source, target, base, wanted)
+        return Mirror(git_dir, where.name, target, base, wanted)
 
-    def _mirror(self, source: str) -> Path:
-        if "\x00" in source or not os.path.isdir(source):
-            raise UsageError("REPOSITORY_UNREADABLE", f"There is no repository directory at {source[:200]!r}.")
-        name = hashlib.sha256(os.path.realpath(source).encode("utf-8", "surrogateescape")).hexdigest()[:40]
+    def _mirror(self, source: Source) -> Path:
+        mark = source.name if source.directory is None else os.path.realpath(source.directory)
+        name = hashlib.sha256(mark.encode("utf-8", "surrogateescape")).hexdigest()[:40]
         git_dir = self._paths.mirrors / f"{name}.git"
+        ready = git_dir / "gatekeeper-ready"
+        if ready.exists():
+            return git_dir  # nobody waits for another's fetch here
         try:
             passable(self._paths.mirrors.parent)
             self._paths.mirrors.mkdir(exist_ok=True, mode=0o700)
             with _locked(git_dir):
-                if not (git_dir / "gatekeeper-ready").exists():
+                if not ready.exists():
                     run(None, ["init", "-q", "--bare", "--template=", str(git_dir)])
                     (git_dir / "info").mkdir(exist_ok=True)
                     (git_dir / "info" / "attributes").write_text(ATTRIBUTES, encoding="ascii")
-                    (git_dir / "gatekeeper-ready").write_text("1\n", encoding="ascii")
+                    ready.write_text("1\n", encoding="ascii")
         except OSError as error:
             raise CouldNotCheck("GIT_FAILED", f"The mirror cannot be made: {error.strerror or error}.") from error
         return git_dir
 
-    def _refuse_unusable(self, source: str) -> None:
-        """A cut history would give a wrong merge base, and would cut the mirror for all later checks."""
-        asked = ["-c", "safe.directory=*", "-C", source, "rev-parse", "--is-shallow-repository", "--show-object-format"]
-        shallow, _, names = run(None, asked, ok=(0, 128)).stdout.decode("ascii", "replace").strip().partition("\n")
-        if names and names != "sha1":
-            raise UsageError(
-                "REPOSITORY_UNREADABLE",
-                f"{source[:200]!r} names its objects by {names.upper()}; only SHA-1 repositories are supported yet.",
-                next_action="Use a repository with the object format sha1 (`git rev-parse --show-object-format`).",
-            )
-        if shallow == "true":
-            raise CouldNotCheck(
-                "GIT_FAILED",
-                f"{source[:200]!r} is a shallow clone: the history that the merge needs is not there.",
-                next_action="Fetch it with `git fetch --unshallow`, or check out with the full history (fetch-depth: 0).",
-            )
-
-    def _refs(self, git_dir: Path, source: str) -> dict[str, str]:
-        args = ["ls-remote", "-q", f"--upload-pack={_UPLOAD_PACK}", "--", source]
-        try:
-            listed = run(git_dir, args)
-        except CouldNotCheck as error:
-            raise UsageError(
-                "REPOSITORY_UNREADABLE", f"{source[:200]!r} cannot be read as a git repository: {error.message}"
-            ) from error
-        refs = {}
-        # Not splitlines: a ref's name may hold U+2028, and `main<U+2028>x` must not be read as another `main`.
-        for line in listed.stdout.decode("utf-8", "surrogateescape").split("\n"):
-            oid, _, name = line.partition("\t")
-            if _SHA.fullmatch(oid):
-                refs[name.removesuffix("^{}")] = oid  # an annotated tag's commit follows the tag
-        return refs
-
-    def _resolve(self, source: str, head: str, refs: Mapping[str, str]) -> str:
-        if _SHA.fullmatch(head):
-            return head
-        for name in (head, f"refs/heads/{head}", f"refs/tags/{head}"):
-            if name in refs:
-                return refs[name]
-        if _SHORT.fullmatch(head):
-            found = {oid for oid in refs.values() if oid.startswith(head)}
-            if len(found) == 1:
-                return found.pop()
-            args = ["-c", "safe.directory=*", "-C", source, "rev-parse", "-q", "--verify", f"{head}^{{commit}}"]
-            oid = run(None, args, ok=(0, 1, 128)).stdout.decode("ascii", "replace").strip()
-            if not found and _SHA.fullmatch(oid):
-                return oid
-        raise UsageError(
-            "HEAD_NOT_FOUND", f"{head[:80]!r} is no branch or tag of {source[:200]!r} and no commit id.",
-            next_action="Give the full commit id (git rev-parse HEAD) or a branch name.",
-        )  # fmt: skip
-
-    def _has(self, git_dir: Path, oid: str) -> bool:
-        """True where this commit was fetched whole before: the ref is written only after a complete fetch."""
-        found = reader(git_dir).info(f"refs/gatekeeper/{oid}")
-        return found is not None and found[0] == oid
-
-    def _bring(self, git_dir: Path, source: str, oids: Sequence[str], head: str) -> None:
-        specs = [f"+{oid}:refs/gatekeeper/{oid}" for oid in oids]
-        args = [
-            "fetch", "-q", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--no-auto-maintenance",
-            f"--upload-pack={_UPLOAD_PACK}", "--", source, *specs,
-        ]  # fmt: skip
-        done = run(git_dir, args, ok=range(256))
-        if done.returncode == 0:
+    def _need(self, git_dir: Path, source: Source, oids: Sequence[str], head: str) -> None:
+        """Bring what is not there yet. The lock is taken only where something is missing."""
+        if all(fetching.has(git_dir, oid) for oid in oids):
             return
-        words = complaint(done.stderr)
-        if "not our ref" in words:
-            raise UsageError("HEAD_NOT_FOUND", f"The commit {head[:40]} does not exist in {source[:200]!r}.")
-        if "fsck error" in words or "error in object" in words or "invalid format" in words:
-            raise InputError("TREE_HOSTILE", f"Git refuses the objects of this change: {words}")
-        raise CouldNotCheck("GIT_FAILED", f"git fetch failed ({done.returncode}): {words}")
+        try:
+            self._bring(git_dir, source, oids)
+        except Absent as error:
+            raise UsageError("HEAD_NOT_FOUND", f"The commit {head[:40]} does not exist in {source.shown}.") from error
+        except TooLarge as error:
+            others = [oid for oid in oids if oid != head]
+            with suppress(TooLarge):
+                if others and len(others) < len(oids):
+                    self._bring(git_dir, source, others)  # the target alone is small enough, so it is the head
+                    raise _too_large("The head", source, "change") from error
+            raise _too_large("The target branch", source, "environment") from error
+
+    def _bring(self, git_dir: Path, source: Source, oids: Sequence[str]) -> None:
+        with _locked(git_dir) as lock:
+            missing = [oid for oid in dict.fromkeys(oids) if not fetching.has(git_dir, oid)]
+            if missing:
+                _unlock(git_dir)
+                fetching.bring(git_dir, source, missing, (lock,))
+
+    def _unbundle(self, git_dir: Path, source: Source, head: str, bundle: str) -> None:
+        """Take head and what it reaches out of a bundle. Nothing that the bundle calls by a name is looked at."""
+        with bundles.opened(bundle) as file:
+            found = bundles.header(file)
+            absent = [oid for oid in found.prerequisites if reader(git_dir).info(oid) is None]
+            if absent:
+                try:
+                    self._bring(git_dir, source, absent)
+                except Absent as error:
+                    raise InputError(
+                        "BUNDLE_PREREQUISITE_MISSING",
+                        f"The bundle builds on {', '.join(oid[:12] for oid in absent[:5])}, which {source.shown} lacks.",
+                    ) from error
+                except TooLarge as error:
+                    raise _too_large("What the bundle builds on", source, "change") from error
+            with quarantine(git_dir) as place:
+                unpack(place, git_dir, file, found, head)
+                try:
+                    self._bring(git_dir, sources.find(str(place), None, self._paths.cache), (head,))
+                except (Absent, TooLarge) as error:
+                    raise CouldNotCheck("GIT_FAILED", f"The unpacked bundle cannot be fetched from: {error}") from error
 
     # --- describe ---
 
@@ -213,7 +190,7 @@ class GitMirror:
         """The tree of the merge, computed without a work tree; attributes and drivers of the commits have no say."""
         done = run(git_dir, ["merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", base, head], ok=(0, 1))
         parts = [p for p in done.stdout.split(b"\x00") if p]
-        if done.returncode == 0 and parts and _SHA.fullmatch(parts[0].decode("ascii", "replace")):
+        if done.returncode == 0 and parts and SHA.fullmatch(parts[0].decode("ascii", "replace")):
             return parts[0].decode("ascii")
         names = [p.decode("utf-8", "replace") for p in dict.fromkeys(parts[1:])]
         shown = ", ".join(repr(n) for n in names[:10]) or "unknown files"
@@ -261,15 +238,9 @@ def _mark(tree: GitTree, path: str) -> tuple[str, str] | None:
     return (entry.mode, entry.oid) if entry else None
 
 
-def _target(name: str, refs: Mapping[str, str]) -> str:
-    full = name if name.startswith("refs/heads/") else f"refs/heads/{name}"
-    if not _REF.fullmatch(full) or full not in refs:
-        known = sorted(r.removeprefix("refs/heads/") for r in refs if r.startswith("refs/heads/"))
-        raise UsageError(
-            "TARGET_NOT_FOUND",
-            f"There is no branch {name[:80]!r}; the repository has {', '.join(known[:10]) or 'no branch'}.",
-        )
-    return full
+def _too_large(what: str, source: Source, blame: str) -> CouldNotCheck:
+    text = f"{what} brings more from {source.shown} than one fetch may."
+    return CouldNotCheck("FETCH_TOO_LARGE", text, blame=blame)
 
 
 def _unlock(git_dir: Path) -> None:
@@ -284,8 +255,8 @@ def _unlock(git_dir: Path) -> None:
 
 
 @contextmanager
-def _locked(git_dir: Path) -> Iterator[None]:
-    """One writer a mirror at a time, across processes."""
+def _locked(git_dir: Path) -> Iterator[int]:
+    """One writer a mirror at a time, across threads and processes; yields the descriptor that holds the lock."""
     with open(f"{git_dir}.lock", "w", encoding="ascii") as handle:
         fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
+        yield handle.fileno()

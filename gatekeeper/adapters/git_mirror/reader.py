@@ -6,9 +6,9 @@ import atexit
 import subprocess
 import threading
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from functools import cached_property
+from contextlib import suppress
 from pathlib import Path
+from typing import IO
 
 from gatekeeper.adapters.git_mirror.paths import listing
 from gatekeeper.adapters.git_mirror.runner import command, environment, run
@@ -17,79 +17,106 @@ from gatekeeper.errors import CouldNotCheck
 
 MAX_BLOB = 20 * 1024 * 1024
 """Bytes of one blob that the gate reads."""
+MAX_READERS = 64
+"""Processes kept open; a mirror that is read again after its process was ended gets a new one."""
 
 
 class ObjectReader:
-    """A `cat-file --batch-command` process. Thread-safe: one request at a time."""
+    """A `cat-file --batch-command` process, started when it is needed. Thread-safe: one request at a time."""
 
     def __init__(self, git_dir: Path) -> None:
+        self._git_dir = git_dir
         self._lock = threading.Lock()
-        self._process = subprocess.Popen(
-            command(git_dir, "cat-file", "--batch-command"),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env=environment(),
-            cwd="/",
-        )
+        self._process: subprocess.Popen[bytes] | None = None
 
     def read(self, oid: str, *, limit: int | None = MAX_BLOB) -> tuple[str, bytes] | None:
         """(type, content), or None where there is no such object.
 
         Raises `CouldNotCheck`: BLOB_TOO_LARGE over `limit` (the content is skipped), GIT_FAILED for a broken pipe.
         """
-        stdin, stdout = self._process.stdin, self._process.stdout
-        if stdin is None or stdout is None:
-            raise CouldNotCheck("GIT_FAILED", "git cat-file has no pipes.")
         with self._lock:
             try:
-                stdin.write(b"contents " + oid.encode("ascii") + b"\n")
-                stdin.flush()
-                head = stdout.readline().split()
-                if len(head) == 2 and head[1] == b"missing":
+                stdout, head = self._ask(b"contents ", oid)
+                if head is None:
                     return None
-                if len(head) != 3:
-                    raise CouldNotCheck("GIT_FAILED", "git cat-file ended early or found a broken object.")
                 size = int(head[2])
-                if limit is not None and size > limit:
-                    left = size + 1
-                    while left:
-                        left -= len(stdout.read(min(left, 1 << 20))) or left
-                    raise CouldNotCheck(
-                        "BLOB_TOO_LARGE", f"Object {oid[:12]} has {size} bytes; at most {limit} are read."
-                    )
-                content = stdout.read(size)
-                if len(content) != size or stdout.read(1) != b"\n":
-                    raise CouldNotCheck("GIT_FAILED", "git cat-file ended early.")
+                content = None if limit is not None and size > limit else _exactly(stdout, size)
+                _skip(stdout, 1 if content is not None else size + 1)
             except (OSError, ValueError) as error:
+                self._stop()
                 raise CouldNotCheck("GIT_FAILED", f"git cat-file broke: {error}.") from error
-        return head[1].decode("ascii"), content
+            except BaseException:
+                self._stop()  # what is left in the pipe must never be read as the answer to another question
+                raise
+        if content is None:
+            raise CouldNotCheck("BLOB_TOO_LARGE", f"Object {oid[:12]} has {size} bytes; at most {limit} are read.")
+        return head[1], content
 
     def info(self, name: str) -> tuple[str, str, int] | None:
         """(object id, type, size in bytes) of an object id or full ref name, or None. Raises `CouldNotCheck` (GIT_FAILED)."""
-        stdin, stdout = self._process.stdin, self._process.stdout
-        if stdin is None or stdout is None:
-            raise CouldNotCheck("GIT_FAILED", "git cat-file has no pipes.")
         with self._lock:
             try:
-                stdin.write(b"info " + name.encode("ascii") + b"\n")
-                stdin.flush()
-                head = stdout.readline().decode("ascii", "replace").split()
-                if len(head) == 2 and head[1] == "missing":
-                    return None
-                if len(head) != 3:
-                    raise CouldNotCheck("GIT_FAILED", "git cat-file ended early or found a broken object.")
-                return head[0], head[1], int(head[2])
+                _, head = self._ask(b"info ", name)
+                return None if head is None else (head[0], head[1], int(head[2]))
             except (OSError, ValueError) as error:
+                self._stop()
                 raise CouldNotCheck("GIT_FAILED", f"git cat-file broke: {error}.") from error
+            except BaseException:
+                self._stop()
+                raise
+
+    def _ask(self, what: bytes, name: str) -> tuple[IO[bytes], list[str] | None]:
+        """Send one question and read the first line of the answer: (object id, type, size), None for no such object."""
+        if not name or any(c.isspace() for c in name):
+            raise ValueError("a name with white space")
+        process = self._process
+        if process is None or process.poll() is not None:
+            process = self._process = subprocess.Popen(
+                command(self._git_dir, "cat-file", "--batch-command"),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                env=environment(),
+                cwd="/",
+            )
+        if process.stdin is None or process.stdout is None:
+            raise ValueError("it has no pipes")
+        process.stdin.write(what + name.encode("ascii") + b"\n")
+        process.stdin.flush()
+        head = process.stdout.readline().decode("ascii", "replace").split()
+        if len(head) == 2 and head[1] == "missing":
+            return process.stdout, None
+        if len(head) != 3 or ("/" not in name and head[0] != name):
+            raise ValueError("it ended early, or found a broken object")
+        return process.stdout, head
+
+    def _stop(self) -> None:
+        process, self._process = self._process, None
+        if process is None:
+            return
+        process.kill()
+        for pipe in (process.stdin, process.stdout):
+            if pipe is not None:
+                with suppress(OSError):
+                    pipe.close()
+        process.wait()
 
     def close(self) -> None:
-        """End the process."""
+        """End the process; the next question starts another."""
         with self._lock:
-            for pipe in (self._process.stdin, self._process.stdout):
-                if pipe is not None:
-                    pipe.close()
-            self._process.wait(timeout=10)
+            self._stop()
+
+
+def _exactly(stdout: IO[bytes], size: int) -> bytes:
+    content = stdout.read(size)
+    if len(content) != size:
+        raise ValueError("it ended early")
+    return content
+
+
+def _skip(stdout: IO[bytes], left: int) -> None:
+    while left:
+        left -= len(_exactly(stdout, min(left, 1 << 20)))
 
 
 _readers: dict[Path, ObjectReader] = {}
@@ -99,34 +126,49 @@ _readers_lock = threading.Lock()
 def reader(git_dir: Path) -> ObjectReader:
     """The shared reader of a mirror."""
     with _readers_lock:
-        found = _readers.get(git_dir)
-        if found is None or found._process.poll() is not None:
-            found = _readers[git_dir] = ObjectReader(git_dir)
-        return found
+        found = _readers.pop(git_dir, None) or ObjectReader(git_dir)
+        _readers[git_dir] = found
+        surplus = [_readers.pop(old) for old in list(_readers)[:-MAX_READERS]]
+    for old in surplus:
+        old.close()
+    return found
 
 
 def close_readers() -> None:
     """End all readers of this process."""
     with _readers_lock:
-        for found in _readers.values():
-            found.close()
+        found = list(_readers.values())
         _readers.clear()
+    for one in found:
+        one.close()
 
 
 atexit.register(close_readers)
 
 
-@dataclass(frozen=True)
 class GitTree:
-    """A tree of a mirror, read lazily. Pickles as path and oid. Implements `domain.tree.Tree`."""
+    """A tree of a mirror, read lazily. Pickles as path and oid. Implements `domain.tree.Tree`; thread-safe."""
 
-    git_dir: Path
-    oid: str
+    def __init__(self, git_dir: Path, oid: str) -> None:
+        self.git_dir = git_dir
+        self.oid = oid
+        self._lock = threading.Lock()
+        self._entries: Mapping[str, TreeEntry] | None = None
 
-    @cached_property
+    @property
     def entries(self) -> Mapping[str, TreeEntry]:
         """All entries by path. Raises `InputError` (TREE_HOSTILE)."""
-        return listing(run(self.git_dir, ["ls-tree", "-r", "-z", "-l", "--full-tree", self.oid]).stdout)
+        with self._lock:
+            if self._entries is None:
+                self._entries = listing(
+                    run(self.git_dir, ["ls-tree", "-r", "-z", "-l", "--full-tree", self.oid]).stdout
+                )
+            return self._entries
+
+    @property
+    def listed(self) -> int:
+        """How many entries are held in memory; 0 before they were asked for."""
+        return len(self._entries or ())
 
     def read(self, path: str, *, limit: int = MAX_BLOB) -> bytes:
         """See `Tree.read`; `limit` in bytes."""
@@ -137,6 +179,12 @@ class GitTree:
         if found is None or found[0] != "blob":
             raise CouldNotCheck("GIT_FAILED", f"The blob {entry.oid[:12]} is missing in the mirror.")
         return found[1]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, GitTree) and (self.git_dir, self.oid) == (other.git_dir, other.oid)
+
+    def __hash__(self) -> int:
+        return hash((self.git_dir, self.oid))
 
     def __reduce__(self) -> tuple[type[GitTree], tuple[Path, str]]:
         return GitTree, (self.git_dir, self.oid)

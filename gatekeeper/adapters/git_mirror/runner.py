@@ -7,10 +7,11 @@ import shutil
 import signal
 import subprocess
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, BinaryIO
 
 from gatekeeper.errors import CouldNotCheck, InputError
 
@@ -85,29 +86,54 @@ def command(git_dir: Path | None, *args: str) -> list[str]:
     return ["git", "--no-pager", "--literal-pathspecs", *options, *where, *args]
 
 
+@dataclass(frozen=True, slots=True)
+class Caps:
+    """Limits on git and every process it starts, in bytes: address space (None: none), and any one file that is written."""
+
+    memory: int | None
+    file: int
+
+    def wrap(self, argv: Sequence[str]) -> list[str]:
+        """The command line that sets them first; one that cannot be set ends it there."""
+        blocks, kib = str(self.file // 512), "unlimited" if self.memory is None else str(self.memory // 1024)
+        script = 'ulimit -c 0 && ulimit -f "$1" && ulimit -v "$2" && shift 2 && exec "$@"'
+        return ["/bin/sh", "-c", script, "sh", blocks, kib, *argv]
+
+
+class TimedOut(CouldNotCheck):
+    """Git did not end in time."""
+
+
 def run(
     git_dir: Path | None,
     args: Sequence[str],
     *,
     stdin: bytes = b"",
-    ok: Sequence[int] = (0,),
-    extra: dict[str, str] | None = None,
+    source: BinaryIO | None = None,
+    ok: Sequence[int] | None = (0,),
+    extra: Mapping[str, str] | None = None,
     timeout_s: float = TIMEOUT_S,
+    caps: Caps | None = None,
+    keep: Sequence[int] = (),
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run git to its end.
+    """Run git to its end; it reads `stdin`, or the open file `source` from where it stands.
 
-    Raises `CouldNotCheck` (GIT_FAILED) for another status than `ok` or a time-out, and `InputError` (TREE_HOSTILE) where
-    the output passes MAX_OUTPUT: git is stopped then, since a few small trees can list billions of files.
+    `keep` are descriptors that git and what it starts hold open: a lock then lasts as long as they live. Raises
+    `CouldNotCheck` (GIT_FAILED) for another status than `ok` (None: any will do) or a time-out, and `InputError`
+    (TREE_HOSTILE) where the output passes MAX_OUTPUT: git is stopped then, since a few small trees can list billions of
+    files.
     """
+    argv = command(git_dir, *args)
     try:
         process = subprocess.Popen(
-            command(git_dir, *args),
-            stdin=subprocess.PIPE,
+            argv if caps is None else caps.wrap(argv),
+            stdin=subprocess.PIPE if source is None else source,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env={**environment(), **(extra or {})},
             cwd="/",
             start_new_session=True,
+            pass_fds=keep,
         )
     except (OSError, ValueError) as error:
         raise CouldNotCheck("GIT_FAILED", f"git cannot be started: {error}.") from error
@@ -132,8 +158,8 @@ def run(
     if out.overflow or err.overflow:
         raise InputError("TREE_HOSTILE", f"git {name} wrote more than {MAX_OUTPUT} bytes about these objects.")
     if expired:
-        raise CouldNotCheck("GIT_FAILED", f"git {name} did not end within {timeout_s:g} s.")
-    if process.returncode not in ok:
+        raise TimedOut("GIT_FAILED", f"git {name} did not end within {timeout_s:g} s.")
+    if ok is not None and process.returncode not in ok:
         raise CouldNotCheck("GIT_FAILED", f"git {name} failed ({process.returncode}): {complaint(err.content())}")
     return subprocess.CompletedProcess(process.args, process.returncode, out.content(), err.content())
 

@@ -35,7 +35,7 @@ class Checkout:
 
 def fetch(tools: Tools, submission: Submission) -> Fetched:
     """Bring the commits into the gate's own mirror."""
-    mirror = tools.git.fetch(submission.repository, submission.target_ref, submission.head)
+    mirror = tools.git.fetch(submission.repository, submission.target_ref, submission.head, submission.bundle)
     return Fetched(mirror, submission.repository_uri)
 
 

@@ -119,13 +119,21 @@ def test_one_commit_on_the_tip_is_described_as_the_walk_describes_it(repo, mirro
     assert mirror._merge_base(got.path, base, head) == base
 
 
-def test_listings_are_remembered_and_bounded(repo, mirror: GitMirror) -> None:
+def test_listings_are_remembered_and_bounded(repo, mirror: GitMirror, monkeypatch: pytest.MonkeyPatch) -> None:
     got, change = described(mirror, repo)
     assert mirror.tree(got, change.merge_tree) is mirror.tree(got, change.merge_tree)
+    for number in range(300):
+        mirror.tree(got, f"{number:040x}")
+    assert len(mirror._trees) == 240
+    assert mirror.tree(got, change.merge_tree).read("a.txt") == b"three\n"
+    monkeypatch.setattr("gatekeeper.adapters.git_mirror.mirror.KEPT_ENTRIES", 0)
     for number in range(20):
         mirror.tree(got, f"{number:040x}")
+    assert len(mirror._trees) > 6  # what was not listed takes no room
+    for oid in (change.base_tree, change.head_tree, change.merge_tree):
+        _ = mirror.tree(got, oid).entries
+    mirror.tree(got, "f" * 40)
     assert len(mirror._trees) == 6
-    assert mirror.tree(got, change.merge_tree).read("a.txt") == b"three\n"
 
 
 def test_many_sizes_and_few_sizes_are_the_same(repo, mirror: GitMirror, monkeypatch: pytest.MonkeyPatch) -> None:
