@@ -133,8 +133,15 @@ class Sandbox(Protocol):
     def run(self, request: RunRequest) -> SuiteRun:
         """Run to the end or to a limit; the whole process tree is gone when it returns.
 
-        Raises `CouldNotCheck` (SANDBOX_UNAVAILABLE, SANDBOX_FAILED; blame gate). A limit reached, a kill, a flood are
-        results (`Termination`), not errors.
+        Raises `CouldNotCheck` (SANDBOX_UNAVAILABLE, SANDBOX_FAILED, SANDBOX_STOPPED; blame gate). A limit reached, a kill,
+        a flood are results (`Termination`), not errors.
+        """
+
+    def stop(self, prefix: str) -> None:
+        """End every run whose request id begins with `prefix`, and start none of that prefix for a while.
+
+        Callable from any thread; returns when they are gone, or after some seconds. A stopped run raises `CouldNotCheck`
+        (SANDBOX_STOPPED, blame gate) where it was started: it says nothing about the change.
         """
 
 

@@ -17,6 +17,7 @@ from gatekeeper.domain.testrun import CaseResult, Engine, Outcome, RunRole, Sess
 from gatekeeper.domain.ticket import Risk
 from gatekeeper.domain.tree import MemoryTree
 from gatekeeper.domain.verdict import Mode, Verdict
+from gatekeeper.errors import CouldNotCheck
 from gatekeeper.workflow.tools import Tools
 
 BASE_FILES = {
@@ -143,9 +144,15 @@ class FakeSandbox:
     def __init__(self) -> None:
         self.by_role: dict[RunRole, Any] = {RunRole.BASE: Outcome.FAILED}
         self.seen: list[RunRole] = []
+        self.stopped: list[str] = []
+
+    def stop(self, prefix: str) -> None:
+        self.stopped.append(prefix)
 
     def run(self, request: RunRequest) -> SuiteRun:
         self.seen.append(request.role)
+        if any(request.id.startswith(prefix) for prefix in self.stopped):
+            raise CouldNotCheck("SANDBOX_STOPPED", "stopped")
         answer = self.by_role.get(request.role, Outcome.PASSED)
         if isinstance(answer, Exception):
             raise answer

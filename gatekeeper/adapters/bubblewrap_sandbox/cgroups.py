@@ -1,7 +1,7 @@
 """Control groups, version 1 and 2: a memory and a process limit for one run, and a sure way to end all of it.
 
-A group is made for one run under a name that holds this process's id and random bits: a name used twice would join a
-group that is being taken down. Not being able to make or join one that this machine can give is `CouldNotCheck`.
+A group is made for one run under a name that holds this process's identity and random bits: a name used twice would join
+a group that is being taken down. Not being able to make or join one that this machine can give is `CouldNotCheck`.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ class Group:
 
     def __init__(self, hierarchy: Hierarchy, *, memory_bytes: int, processes: int) -> None:
         self._version = hierarchy.version
-        name = f"{_PREFIX}{os.getpid()}-{os.urandom(8).hex()}"
+        name = f"{_PREFIX}{os.getpid()}-{_since(os.getpid())}.{_namespace()}-{os.urandom(8).hex()}"
         self._at = {controller: parent / name for controller, parent in hierarchy.parents.items()}
         try:
             for place in dict.fromkeys(self._at.values()):
@@ -205,27 +205,67 @@ class Group:
 
     def _remove(self) -> None:
         for place in dict.fromkeys(self._at.values()):
-            for _ in range(400):
-                try:
-                    place.rmdir()
-                except FileNotFoundError:
-                    break
-                except OSError:
-                    # A killed process leaves the group a moment after its death.
-                    time.sleep(0.0005)
-                else:
-                    break
+            _removed(place, tries=100)
 
 
 def sweep(hierarchy: Hierarchy) -> None:
-    """Remove groups that a gate which no longer lives left behind. Groups in use cannot be removed, by the kernel."""
+    """Remove groups that a gate which no longer lives left behind, and end what is still in them.
+
+    Only a name that says which process of which namespace made it, and when that began, is proof enough to kill.
+    Other groups are removed where they are empty; the kernel refuses the rest.
+    """
+    here = _namespace()
     for place in hierarchy.places:
         with contextlib.suppress(OSError):
             for entry in os.scandir(place):
-                owner = owner_of(entry.name.removeprefix(_PREFIX))
-                if entry.name.startswith(_PREFIX) and owner is not None and not alive(owner):
-                    with contextlib.suppress(OSError):
-                        os.rmdir(entry.path)
+                name = entry.name.removeprefix(_PREFIX)
+                owner = owner_of(name)
+                if not entry.name.startswith(_PREFIX) or owner is None:
+                    continue
+                since, _, namespace = name.split("-")[1].partition(".")
+                known = bool(namespace) and namespace == here
+                if alive(owner) and not (known and since != _since(owner)):
+                    continue
+                if known:
+                    _kill_all(Path(entry.path))
+                _removed(Path(entry.path), tries=50 if known else 1)
+
+
+def _kill_all(place: Path) -> None:
+    """Kill every process of the group once."""
+    with contextlib.suppress(OSError, ValueError):
+        for pid in (place / "cgroup.procs").read_text(encoding="ascii").split():
+            with contextlib.suppress(OSError):
+                os.kill(int(pid), signal.SIGKILL)
+
+
+def _removed(place: Path, tries: int) -> None:
+    for _ in range(tries):
+        try:
+            place.rmdir()
+        except FileNotFoundError:
+            return
+        except OSError:
+            # A killed process leaves the group a moment after its death.
+            time.sleep(0.002)
+        else:
+            return
+
+
+def _namespace() -> str:
+    """Names the process namespace in which ids of this process count."""
+    try:
+        return str(os.stat("/proc/self/ns/pid").st_ino)
+    except OSError:
+        return ""
+
+
+def _since(pid: int) -> str:
+    """When a process began, in clock ticks since boot; empty where there is none."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[19]
+    except (OSError, IndexError):
+        return ""
 
 
 def owner_of(name: str) -> int | None:

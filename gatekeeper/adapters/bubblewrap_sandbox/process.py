@@ -33,6 +33,8 @@ class Seen:
     returncode: int = 0
     timed_out: bool = False
     flooded: bool = False
+    stopped: bool = False
+    """The gate itself ended it."""
     started: bool = False
     """The command itself was reached: bubblewrap had built everything."""
     tail: bytes = b""
@@ -49,8 +51,11 @@ def run(
     join: Callable[[int], None],
     kill_all: Callable[[], None],
     listener: Listener,
+    stop: int | None = None,
 ) -> Seen:
-    """Run `argv` to its end or to a limit. `status` is the pipe of bubblewrap's --json-status-fd, read and write end.
+    """Run `argv` to its end, to a limit, or until the descriptor `stop` becomes readable.
+
+    `status` is the pipe of bubblewrap's --json-status-fd, read and write end.
 
     `limits` are (resource, value) pairs set on the process before the program starts; `join` puts it into its group and
     may raise, whereupon nothing has run.
@@ -80,7 +85,7 @@ def run(
         with contextlib.suppress(BrokenPipeError):
             process.stdin.write(b"go\n")
         process.stdin.close()
-        _follow(process, status[0], status_text, deadline, output_bytes, listener, seen)
+        _follow(process, status[0], status_text, deadline, output_bytes, listener, seen, stop)
     finally:
         _end(process, bytes(status_text), kill_all)
         with contextlib.suppress(OSError):
@@ -98,6 +103,7 @@ def _follow(
     output_bytes: int,
     listener: Listener,
     seen: Seen,
+    stop: int | None,
 ) -> None:
     assert process.stdout is not None
     output = process.stdout.fileno()
@@ -112,6 +118,8 @@ def _follow(
                 os.set_blocking(fd, False)
                 selector.register(fd, selectors.EVENT_READ)
             selector.register(exit_fd, selectors.EVENT_READ)
+            if stop is not None:
+                selector.register(stop, selectors.EVENT_READ)
             while True:
                 # After the end one more round without waiting takes what is still in the buffers.
                 wait = 0.0 if ended else deadline - time.monotonic()
@@ -120,6 +128,9 @@ def _follow(
                     break
                 ready = selector.select(wait)
                 if ended and not ready:
+                    break
+                if any(key.fd == stop for key, _ in ready):
+                    seen.stopped = True
                     break
                 for key, _ in ready:
                     if key.data is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import functools
 import os
 import resource
@@ -15,6 +16,7 @@ from pathlib import Path
 from gatekeeper.adapters.bubblewrap_sandbox import cgroups, command, process, runtime, seccomp, self_check
 from gatekeeper.adapters.bubblewrap_sandbox.faults import not_started
 from gatekeeper.adapters.bubblewrap_sandbox.listener import Listener
+from gatekeeper.adapters.bubblewrap_sandbox.stopping import RunsUnderWay, stopped
 from gatekeeper.config import SANDBOX_ID, Paths
 from gatekeeper.domain.ports import Limits, RunRequest
 from gatekeeper.domain.testrun import Engine, Session, SuiteReport, SuiteRun, Termination
@@ -69,6 +71,7 @@ class BubblewrapSandbox:
         self._program = program
         self._lock = threading.Lock()
         self._found: Machine | None = None
+        self._under_way = RunsUnderWay()
 
     def engine(self) -> Engine:
         """What this machine can give. Raises `CouldNotCheck` (SANDBOX_UNAVAILABLE)."""
@@ -78,12 +81,18 @@ class BubblewrapSandbox:
         """See `domain.ports.Sandbox.run`."""
         return self._run_on(self._machine(), request)
 
+    def stop(self, prefix: str) -> None:
+        """See `domain.ports.Sandbox.stop`."""
+        self._under_way.stop(prefix)
+
     def _run_on(self, machine: Machine, request: RunRequest) -> SuiteRun:
         inner = command.inner_command(request)
         working = command.working_directory(request.suite, request.tree, self._at)
         started = time.monotonic()
         try:
             with contextlib.ExitStack() as stack:
+                stop = stack.enter_context(self._under_way.entered(request.id))
+                _hold(request.tree, stack)
                 directory = self._run_directory(stack)
                 sockets = Listener(directory, self._at)
                 stack.callback(sockets.close)
@@ -96,7 +105,9 @@ class BubblewrapSandbox:
                             processes=request.limits.processes,
                         )
                     )
-                seen = self._start(request, machine, inner, working, sockets, group, stack)
+                seen = self._start(request, machine, inner, working, sockets, group, stack, stop)
+                if seen.stopped:
+                    raise stopped(request.id)
                 termination, exit_code = _termination(request, seen, group)
                 cpu = group.cpu_s if group is not None else None
                 reports, faults = _parsed(sockets.files())
@@ -134,6 +145,7 @@ class BubblewrapSandbox:
         listener: Listener,
         group: cgroups.Group | None,
         stack: contextlib.ExitStack,
+        stop: int,
     ) -> process.Seen:
         sockets = {command.RECORDER_SOCKET: listener.records, command.REPORTS_SOCKET: listener.reports}
         if not request.environment.has_recorder:
@@ -152,7 +164,7 @@ class BubblewrapSandbox:
         if machine.setpriv is not None:
             user = str(SANDBOX_ID)
             drop = ["--reuid", user, "--regid", user, "--clear-groups", "--inh-caps=-all", "--no-new-privs"]
-            argv = [machine.setpriv, *drop, "--pdeathsig", "KILL", "--", *argv]
+            argv = [machine.setpriv, *drop, "--pdeathsig", "KILL", "--", *_orphans_end(argv)]
         return process.run(
             argv,
             pass_fds=[*fds, status[1]],
@@ -163,6 +175,7 @@ class BubblewrapSandbox:
             join=group.join if group is not None else lambda _pid: None,
             kill_all=group.kill if group is not None else lambda: None,
             listener=listener,
+            stop=stop,
         )
 
     def _run_directory(self, stack: contextlib.ExitStack) -> Path:
@@ -221,6 +234,25 @@ class BubblewrapSandbox:
             hierarchy=hierarchy,
             filter=seccomp.host_filter(),
         )
+
+
+def _hold(tree: Path, stack: contextlib.ExitStack) -> None:
+    """Keep a shared lock on the tree while it is used: what sweeps old trees asks for an exclusive one first."""
+    handle = os.open(tree, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    stack.callback(os.close, handle)
+    with contextlib.suppress(BlockingIOError):
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    if not os.path.samestat(os.fstat(handle), os.stat(tree)):
+        raise CouldNotCheck("SANDBOX_FAILED", "The tree was removed before the run began.")
+
+
+def _orphans_end(argv: list[str]) -> list[str]:
+    """Start `argv` only as a child of this process.
+
+    The shell asks for its parent after setpriv asked for the signal at the parent's death: a gate that died before is
+    seen here, one that dies later is heard of.
+    """
+    return ["/bin/sh", "-c", f'[ "$PPID" = {os.getpid()} ] && exec "$@"', "sh", *argv]
 
 
 def _process_limits(limits: Limits, *, grouped: bool) -> list[tuple[int, int]]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
+from living import marked
 from sandbox_runs import LIMITS, Runs, usable_runs
 
 from gatekeeper.config import Paths
@@ -25,20 +25,6 @@ def grouped(runs: Runs) -> Runs:
     if "memory_limit" in runs.sandbox.engine().missing:
         pytest.skip("no control groups here; the engine says so in `missing`")
     return runs
-
-
-def marked(word: str) -> list[int]:
-    """Living processes of this machine that have `word` in their command line."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit() and int(entry.name) != os.getpid():
-            try:
-                state = (entry / "stat").read_bytes().rpartition(b")")[2].split()[0]
-                if word.encode() in (entry / "cmdline").read_bytes() and state not in (b"Z", b"X"):
-                    found.append(int(entry.name))
-            except OSError:
-                continue
-    return found
 
 
 def test_a_memory_hog_is_killed(grouped: Runs) -> None:
