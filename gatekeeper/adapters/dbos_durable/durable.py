@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +20,7 @@ class Kept:
 
     value: Any = None
     error: Exception | None = None
+    spent_ms: float = 0.0
 
     def get(self) -> Any:
         """The value; raises what the step raised."""
@@ -43,10 +45,15 @@ class Slots:
 
     @staticmethod
     def _guarded(function: Callable[..., Any], args: tuple[Any, ...]) -> Kept:
+        begun = time.perf_counter()
+
+        def spent() -> float:
+            return (time.perf_counter() - begun) * 1000
+
         try:
-            return Kept(function(*args))
+            return Kept(function(*args), spent_ms=spent())
         except Exception as error:
-            return Kept(error=error)
+            return Kept(error=error, spent_ms=spent())
 
 
 class DbosDurable:
@@ -62,21 +69,32 @@ class DbosDurable:
         """`part` is the registered workflow that runs one step of a parallel group."""
         self._steps, self._slots, self._part = steps, slots, part
         self._listener = listener
+        self.timings_ms: dict[str, float] = {}
 
     def step(self, name: str, *args: Any) -> Any:
         """See `Durable.step`."""
-        kept: Kept = DBOS.run_step({"name": name}, self._slots.run, name, self._steps[name], args)
-        return kept.get()
+        return self._one(name, args).get()
 
     def parallel(self, calls: Sequence[tuple[str, tuple[Any, ...]]]) -> list[Any]:
         """See `Durable.parallel`. Each call is a workflow of its own, so that after a crash only unfinished ones run."""
         if len(calls) == 1:
-            name, args = calls[0]
-            kept: Kept = DBOS.run_step({"name": name}, self._slots.run, name, self._steps[name], args)
-            return [kept.value if kept.error is None else kept.error]
-        handles = [DBOS.start_workflow(self._part, name, args) for name, args in calls]
-        found = [handle.get_result(polling_interval_sec=POLL_S) for handle in handles]
+            found = [self._one(*calls[0])]
+        else:
+            handles = [DBOS.start_workflow(self._part, name, args) for name, args in calls]
+            found = []
+            for (name, _), handle in zip(calls, handles, strict=True):
+                found.append(self._counted(name, handle.get_result(polling_interval_sec=POLL_S)))
         return [kept.value if kept.error is None else kept.error for kept in found]
+
+    def _one(self, name: str, args: tuple[Any, ...]) -> Kept:
+        kept: Kept = DBOS.run_step({"name": name}, self._slots.run, name, self._steps[name], args)
+        return self._counted(name, kept)
+
+    def _counted(self, name: str, kept: Kept) -> Kept:
+        self.timings_ms[name] = round(self.timings_ms.get(name, 0.0) + kept.spent_ms, 1)
+        if name == "rerun":
+            self._listener("RAN", {"ended": 1})
+        return kept
 
     def note(self, state: str, detail: Mapping[str, Any] | None = None) -> None:
         """See `Durable.note`."""

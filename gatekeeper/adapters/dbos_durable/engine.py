@@ -237,7 +237,8 @@ class DbosEngine:
         """
         for name in self._running_of():
             status = DBOS.get_workflow_status(workflow_id(name))
-            if status is not None and status.status == "PENDING" and status.app_version == VERSION:
+            # DBOS has put its own unfinished workflows back on a queue of its own by now.
+            if status is not None and status.status in ("PENDING", "ENQUEUED") and status.app_version == VERSION:
                 with self._lock:
                     self._active[name] = workflow_id(name)
                 continue

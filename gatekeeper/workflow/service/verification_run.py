@@ -89,10 +89,11 @@ def run(durable: Durable, name: str, settings: RunSettings) -> None:
 
 def _verified(durable: Durable, work: Work) -> Outcome:
     try:
-        return verify(durable, work.submission, mode=work.mode, started=work.started)
+        outcome = verify(durable, work.submission, mode=work.mode, started=work.started)
     except GatekeeperError as error:
         # A head or branch that is not there: for a caller on a command line a usage fault, here a verdict.
-        return _undecided(work, error)
+        outcome = _undecided(work, error)
+    return replace(outcome, timings_ms=dict(durable.timings_ms))
 
 
 def _undecided(work: Work, error: Exception) -> Outcome:
@@ -224,7 +225,7 @@ def progress(service: Service, name: str, state: str, detail: Mapping[str, Any])
                 step=STEP_WORDS.get(state, record.step),
                 step_time=service.clock.now() if state in STEP_WORDS else record.step_time,
                 runs_planned=record.runs_planned + int(planned),
-                runs_done=record.runs_done + int(detail.get("ended", 0)),
+                runs_done=min(record.runs_planned, record.runs_done + int(detail.get("ended", 0))),
             )
         )
 
