@@ -45,9 +45,9 @@ def build() -> typer.Typer:
         if config:
             os.environ["GATEKEEPER_CONFIG"] = config
 
-    from gatekeeper.cli import check, doctor, hook, init, key, review, verify
+    from gatekeeper.cli import audit, check, doctor, hook, init, key, review, token, verify
 
-    for module in (check, verify, review, hook, key, init, doctor):
+    for module in (check, verify, review, hook, key, init, doctor, token, audit):
         module.register(app)
     return app
 

@@ -55,7 +55,9 @@ class Transaction(Protocol):
     def change(self, name: str) -> ChangeRecord | None: ...
     def add_change(self, record: ChangeRecord) -> None: ...
     def save_change(self, record: ChangeRecord) -> ChangeRecord:
-        """Store with `version` one higher; returns what was stored."""
+        """Store with `version` one higher; returns what was stored. Raises `RuntimeError` for a record that was read
+        before a later change: read it in the same transaction.
+        """
 
     def changes(
         self,
@@ -71,7 +73,7 @@ class Transaction(Protocol):
     def verification(self, name: str, *, report: bool = True) -> VerificationRecord | None: ...
     def add_verification(self, record: VerificationRecord) -> None: ...
     def save_verification(self, record: VerificationRecord) -> VerificationRecord:
-        """Store with `revision` one higher; returns what was stored."""
+        """Store with `revision` one higher; returns what was stored. Raises `RuntimeError` as `save_change` does."""
 
     def verifications(
         self,
@@ -174,9 +176,9 @@ class Records(Protocol):
     def latest_event(self) -> int:
         """Highest sequence of an event, 0 for none: cheap, for those who wait for news."""
 
-    def verify_audit(self) -> tuple[int, str]:
-        """(entries, digest of the last one) of an intact chain. Raises `VerificationRefused` (AUDIT_BROKEN) naming the
-        first entry that does not fit.
+    def verify_audit(self, expect: str | None = None) -> tuple[int, str]:
+        """(entries, digest of the last one) of an intact chain; `expect` is a digest that it must hold. Raises
+        `VerificationRefused` (AUDIT_BROKEN) naming the first entry that does not fit.
         """
 
 

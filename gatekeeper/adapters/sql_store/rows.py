@@ -17,7 +17,9 @@ PLAIN = (str, int, float, bool, bytes)
 
 def to_row(record: Any) -> dict[str, Any]:
     """Column values of a record. Raises `ValueError` and `TypeError` for what JSON cannot hold."""
-    return {name: write(getattr(record, name)) for name, (write, _) in _converters(cast("Hashable", type(record))).items()}
+    return {
+        name: write(getattr(record, name)) for name, (write, _) in _converters(cast("Hashable", type(record))).items()
+    }
 
 
 def from_row(kind: type[R], row: Mapping[Any, Any], absent: Mapping[str, Any] | None = None) -> R:

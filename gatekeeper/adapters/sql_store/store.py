@@ -17,6 +17,7 @@ from gatekeeper.adapters.sql_store.faults import store_faults
 from gatekeeper.adapters.sql_store.migrate import migrate
 from gatekeeper.adapters.sql_store.rows import from_row
 from gatekeeper.adapters.sql_store.transaction import SqlTransaction
+from gatekeeper.domain.principal import Principal
 from gatekeeper.domain.records import AuditEntry
 from gatekeeper.domain.service_ports import Transaction
 from gatekeeper.errors import CouldNotCheck
@@ -36,6 +37,7 @@ class SqlRecords:
         self._anchor = Anchor(anchor)
         self._lock = threading.Lock()
         self._writer: int | None = None
+        self._told = False
 
     @classmethod
     def file(cls, path: Path) -> SqlRecords:
@@ -124,7 +126,8 @@ class SqlRecords:
             fits = mark == end
         else:
             fits = work.link_digest(mark.entries) == mark.digest
-        if not fits:
+        if not fits and not self._told:
+            self._told = True
             _LOG.error("the audit log does not fit its anchor %s: run `gatekeeper audit verify`", self._anchor.path)
         return fits
 
@@ -166,13 +169,7 @@ class SqlRecords:
             raise broken(1, f"its anchor {str(self._anchor.path)!r} cannot be read") from None
         count, digest, expected = 0, FIRST, expect is None
         with self._snapshot() as connection:
-            for row in self._chain(connection):
-                try:
-                    entry = from_row(AuditEntry, row)
-                except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-                    raise broken(count + 1, "it is malformed") from None
-                digest = follow(entry, count, digest)
-                count += 1
+            for count, digest in self._followed(connection):
                 expected = expected or digest == expect
                 if mark is not None and count == mark.entries and digest != mark.digest:
                     raise broken(count, "it is another one than its anchor names: the log was written anew")
@@ -183,6 +180,37 @@ class SqlRecords:
         if not expected:
             raise broken(count, "no entry has the digest that was expected")
         return count, digest
+
+    def anchor_again(self, actor: Principal, time: float) -> tuple[int, str]:
+        """Anchor an intact chain as it is, whatever the anchor says: for an operator who restored a backup.
+
+        The act is an entry itself. Returns what `verify_audit` would. Raises `VerificationRefused` (AUDIT_BROKEN).
+        """
+        with self.transaction() as work:
+            with self._snapshot() as connection:
+                for _ in self._followed(connection):
+                    pass
+            try:
+                with store_faults():
+                    before = self._anchor.read()
+            except AnchorUnreadable:
+                before = None
+            details = {"entries": before.entries, "digest": before.digest} if before else {}
+            entry = work.audit("audit.anchor", "audit", actor, time=time, details=details)
+        with store_faults(), self._anchor.held():
+            self._anchor.write(Mark(entry.sequence, entry.digest))
+        return entry.sequence, entry.digest
+
+    def _followed(self, connection: sa.Connection) -> Iterator[tuple[int, str]]:
+        """(entries so far, digest) behind each entry, checked. Raises `VerificationRefused` (AUDIT_BROKEN)."""
+        digest = FIRST
+        for number, row in enumerate(self._chain(connection), 1):
+            try:
+                entry = from_row(AuditEntry, row)
+            except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+                raise broken(number, "it is malformed") from None
+            digest = follow(entry, number - 1, digest)
+            yield number, digest
 
     def _chain(self, connection: sa.Connection) -> Iterator[sa.RowMapping]:
         t, last = s.audit_entries, None
