@@ -109,6 +109,8 @@ class Limits:
     file_size_mib: int = 1024
     output_mib: int = 16
     tmp_mib: int = 512
+    files: int = 400_000
+    """Made by the run, wherever it can write."""
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from gatekeeper.adapters.bubblewrap_sandbox.files import EVERY_S
 from gatekeeper.adapters.bubblewrap_sandbox.listener import Listener, parent_of
 
 # The shell waits until the gate has put it into its control group and set its limits; an early end of input means the
@@ -35,6 +36,8 @@ class Seen:
     flooded: bool = False
     stopped: bool = False
     """The gate itself ended it."""
+    crowded: bool = False
+    """It made more files than allowed."""
     started: bool = False
     """The command itself was reached: bubblewrap had built everything."""
     tail: bytes = b""
@@ -52,8 +55,11 @@ def run(
     kill_all: Callable[[], None],
     listener: Listener,
     stop: int | None = None,
+    crowded: Callable[[int], bool] | None = None,
 ) -> Seen:
     """Run `argv` to its end, to a limit, or until the descriptor `stop` becomes readable.
+
+    `crowded` is asked now and then, with the sandbox's first process, whether too many files were made.
 
     `status` is the pipe of bubblewrap's --json-status-fd, read and write end.
 
@@ -85,13 +91,13 @@ def run(
         with contextlib.suppress(BrokenPipeError):
             process.stdin.write(b"go\n")
         process.stdin.close()
-        _follow(process, status[0], status_text, deadline, output_bytes, listener, seen, stop)
+        _follow(process, status[0], status_text, deadline, output_bytes, listener, seen, stop, crowded)
     finally:
         _end(process, bytes(status_text), kill_all)
         with contextlib.suppress(OSError):
             os.close(status[0])
     seen.returncode = process.returncode
-    seen.started = b'"exit-code"' in status_text or seen.timed_out or seen.flooded
+    seen.started = b'"exit-code"' in status_text or seen.timed_out or seen.flooded or seen.crowded
     return seen
 
 
@@ -104,12 +110,15 @@ def _follow(
     listener: Listener,
     seen: Seen,
     stop: int | None,
+    crowded: Callable[[int], bool] | None,
 ) -> None:
     assert process.stdout is not None
     output = process.stdout.fileno()
     tail = bytearray()
     total = 0
     ended = False
+    first: int | None = None
+    look_at = time.monotonic() + EVERY_S
     exit_fd = os.pidfd_open(process.pid)
     with selectors.DefaultSelector() as selector:
         try:
@@ -126,9 +135,15 @@ def _follow(
                 if not ended and wait <= 0:
                     seen.timed_out = True
                     break
-                ready = selector.select(wait)
+                ready = selector.select(wait if crowded is None else min(wait, EVERY_S))
                 if ended and not ready:
                     break
+                if crowded is not None and not ended and time.monotonic() >= look_at:
+                    look_at = time.monotonic() + EVERY_S
+                    first = first or _child(bytes(status_text))
+                    if first is not None and crowded(first):
+                        seen.crowded = True
+                        break
                 if any(key.fd == stop for key, _ in ready):
                     seen.stopped = True
                     break

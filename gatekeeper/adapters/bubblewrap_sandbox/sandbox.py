@@ -13,7 +13,7 @@ import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from gatekeeper.adapters.bubblewrap_sandbox import cgroups, command, process, runtime, seccomp, self_check
+from gatekeeper.adapters.bubblewrap_sandbox import cgroups, command, files, process, runtime, seccomp, self_check
 from gatekeeper.adapters.bubblewrap_sandbox.faults import not_started
 from gatekeeper.adapters.bubblewrap_sandbox.listener import Listener
 from gatekeeper.adapters.bubblewrap_sandbox.stopping import RunsUnderWay, stopped
@@ -115,6 +115,8 @@ class BubblewrapSandbox:
         except OSError as error:
             raise CouldNotCheck("SANDBOX_FAILED", f"The sandbox could not be set up: {error}.") from error
         log = _harmless(seen.tail)
+        if seen.crowded:
+            log += f"\n[the gate ended the run: it had made more than {request.limits.files} files]\n"
         if not seen.started:
             raise not_started(log, machine.bubblewrap.path, self._paths.state)
         return SuiteRun(
@@ -176,6 +178,7 @@ class BubblewrapSandbox:
             kill_all=group.kill if group is not None else lambda: None,
             listener=listener,
             stop=stop,
+            crowded=lambda first: files.made(first, (self._at, *files.SCRATCH)) > request.limits.files,
         )
 
     def _run_directory(self, stack: contextlib.ExitStack) -> Path:
@@ -288,6 +291,8 @@ def _termination(
         return Termination.OUTPUT_FLOOD, None
     if seen.timed_out:
         return Termination.TIMED_OUT, None
+    if seen.crowded:
+        return Termination.OUT_OF_MEMORY, None  # files inside are memory, however empty they are
     if code != 0 and group is not None:
         if group.out_of_memory:
             return Termination.OUT_OF_MEMORY, None

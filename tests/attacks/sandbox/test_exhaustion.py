@@ -50,6 +50,30 @@ def test_a_disk_filler_is_stopped(runs: Runs, place: str) -> None:
     assert "No space left" in run.log
 
 
+MANY_FILES = """
+import os
+for folder in range(1000):
+    os.mkdir(f"{place}/{folder}")
+    for number in range(1000):
+        os.close(os.open(f"{place}/{folder}/{number}", os.O_CREAT))
+"""
+
+
+@pytest.mark.parametrize("place", ["/repo", "/tmp", "/dev/shm"])
+def test_a_million_empty_files_are_stopped(runs: Runs, place: str) -> None:
+    """They hold no byte, so no limit on bytes sees them."""
+    limits = replace(LIMITS, wall_s=300, memory_mib=2048, files=20_000)
+    run = runs.python(f"place = {place!r}\n{MANY_FILES}", limits)
+    assert (run.termination, run.exit_code) == (Termination.OUT_OF_MEMORY, None)
+    assert "more than 20000 files" in run.log
+    assert run.wall_s < 60
+
+
+def test_many_files_below_the_limit_pass(runs: Runs) -> None:
+    code = "import os\nfor n in range(15_000):\n    os.close(os.open(f'/repo/{n}', os.O_CREAT))\n"
+    assert runs.python(code, replace(LIMITS, files=20_000)).exit_code == 0
+
+
 def test_a_file_has_a_largest_size(runs: Runs) -> None:
     run = runs.python("open('big', 'wb').truncate(17 << 20)")
     assert run.exit_code != 0
