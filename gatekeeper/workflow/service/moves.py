@@ -100,6 +100,7 @@ def again(
         claim_artifact=past.claim_artifact,
         bundle_artifact=past.bundle_artifact,
         merge_group=past.merge_group,
+        reason=reason,
     )
     tx.add_verification(record)
     data = {"change": past.change, "head": past.head, "retry": record.retry, "reason": reason, "after": past.name}

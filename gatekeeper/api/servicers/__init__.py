@@ -1,0 +1,1 @@
+"""One servicer a service of the API, thin: request to command, use case, record to answer."""
