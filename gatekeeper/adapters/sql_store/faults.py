@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sqlite3
 from collections.abc import Iterator
 
 import sqlalchemy as sa
@@ -28,7 +29,7 @@ def store_faults() -> Iterator[None]:
     """Turn whatever the database or its driver raises inside into `CouldNotCheck` (STORE_FAILED, blame gate)."""
     try:
         yield
-    except (sa.exc.SQLAlchemyError, OSError, UnicodeError, OverflowError) as error:
+    except (sa.exc.SQLAlchemyError, sqlite3.Error, OSError, UnicodeError, OverflowError) as error:
         raise store_failed(error) from error
 
 
