@@ -27,7 +27,11 @@ def register(app: typer.Typer) -> None:
     ) -> int:
         """Follow the whole chain and compare its end with the anchor. Exit status 1: it is not intact."""
         if expect is not None and not (len(expect) == 64 and set(expect) <= set("0123456789abcdef")):
-            raise UsageError("USAGE", "--expect needs 64 lowercase hexadecimal digits.")
+            raise UsageError(
+                "USAGE",
+                "--expect needs 64 lowercase hexadecimal digits.",
+                next_action="Give the digest as `audit verify` printed it.",
+            )
         with open_records() as records:
             try:
                 entries, digest = records.verify_audit(expect)

@@ -115,7 +115,7 @@ def register(app: typer.Typer) -> None:
             with certificate.open("rb") as file:
                 pem = file.read(MAX_PEM + 1)
         except OSError as error:
-            raise UsageError("USAGE", f"{str(certificate)!r} cannot be read: {error.strerror}.") from None
+            raise _usage(f"{str(certificate)!r} cannot be read: {error.strerror}.") from None
         record = new_record(
             certificate_digest(pem), subject=subject, kind=kind, roles=role, emails=email or [], delegators=delegator,
             expires=expires, comment=comment, issuer=issuer,
@@ -177,14 +177,14 @@ def new_record(
     """A credential from what the operator wrote. Raises `UsageError`."""
     for name, text in (("--subject", subject), ("--issuer", issuer), *(("--for", d) for d in delegators or [])):
         if not text or len(text) > MAX_NAME or not text.isprintable() or text != text.strip() or "#" in text:
-            raise UsageError("USAGE", f"{name} needs 1 to {MAX_NAME} printable characters without #, not {text!r}.")
+            raise _usage(f"{name} needs 1 to {MAX_NAME} printable characters without #, not {text!r}.")
     if len(comment) > MAX_COMMENT or not (comment.isprintable()):
-        raise UsageError("USAGE", f"--comment takes at most {MAX_COMMENT} printable characters.")
+        raise _usage(f"--comment takes at most {MAX_COMMENT} printable characters.")
     for email in emails:
         if len(email) > MAX_NAME or not email.isprintable() or not _ADDRESS.fullmatch(email):
-            raise UsageError("USAGE", f"--email needs an address, not {email!r}.")
+            raise _usage(f"--email needs an address, not {email!r}.")
     if Role.REVIEWER in roles and kind != Kind.HUMAN:
-        raise UsageError("USAGE", f"The role reviewer is for people: it needs --kind human, not {str(kind)!r}.")
+        raise _usage(f"The role reviewer is for people: it needs --kind human, not {str(kind)!r}.")
     from gatekeeper.wiring import new_id
 
     now = _now()
@@ -209,9 +209,7 @@ def seconds(text: str) -> int | None:
     found = _LIFE.fullmatch(text)
     life = int(found[1]) * _SECONDS[found[2]] if found else 0
     if not 0 < life <= MAX_LIFE_S:
-        raise UsageError(
-            "USAGE", f"--expires needs something like 30d, 12h, 90m or never (10 years at most), not {text!r}."
-        )
+        raise _usage(f"--expires needs something like 30d, 12h, 90m or never (10 years at most), not {text!r}.")
     return life
 
 
@@ -220,15 +218,14 @@ def add(record: CredentialRecord, action: str) -> None:
     with open_records() as records, records.transaction() as tx:
         for known in tx.credentials():
             if known.principal.id == record.principal.id and known.principal.kind != record.principal.kind:
-                raise UsageError(
-                    "USAGE",
+                raise _usage(
                     f"{record.principal.id} is known as {known.principal.kind} (credential {known.id}): one name is one "
                     f"principal. Choose another --subject.",
                 )
         try:
             tx.add_credential(record)
         except KeyError:
-            raise UsageError("USAGE", "This certificate is registered already.") from None
+            raise _usage("This certificate is registered already.") from None
         details = {
             "principal": record.principal.id,
             "kind": record.principal.kind,
@@ -275,9 +272,9 @@ def _secret_file(path: Path | None, secret: str) -> Iterator[None]:
     try:
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     except FileExistsError:
-        raise UsageError("USAGE", f"{str(path)!r} exists; a secret never overwrites a file.") from None
+        raise _usage(f"{str(path)!r} exists; a secret never overwrites a file.") from None
     except OSError as error:
-        raise UsageError("USAGE", f"{str(path)!r} cannot be made: {error.strerror}.") from None
+        raise _usage(f"{str(path)!r} cannot be made: {error.strerror}.") from None
     try:
         with os.fdopen(handle, "w", encoding="ascii") as file:
             file.write(secret + "\n")
@@ -288,6 +285,10 @@ def _secret_file(path: Path | None, secret: str) -> Iterator[None]:
         with contextlib.suppress(OSError):
             path.unlink()
         raise
+
+
+def _usage(message: str) -> UsageError:
+    return UsageError("USAGE", message, next_action="See `gatekeeper token --help`.")
 
 
 def _row(c: CredentialRecord, now: float) -> dict[str, Any]:
