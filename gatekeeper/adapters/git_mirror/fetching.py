@@ -65,6 +65,8 @@ def refs(git_dir: Path, source: Source) -> dict[str, str]:
         oid, _, name = line.partition("\t")
         if SHA.fullmatch(oid):
             found[name.removesuffix("^{}")] = oid  # an annotated tag's commit follows the tag
+    if not found and source.directory is None:
+        raise source.unreachable("what answers there has no branches; it may be no git server at all")
     if any(len(oid) == 64 for oid in found.values()):
         raise _other_format(source, "sha256")
     return found
@@ -107,8 +109,15 @@ def resolve(source: Source, head: str, known: Mapping[str, str]) -> str:
 
 def has(git_dir: Path, oid: str) -> bool:
     """True where this commit was fetched whole before: the ref is written only after a complete fetch."""
+    if is_cut(git_dir):
+        return False
     found = reader(git_dir).info(f"refs/gatekeeper/{oid}")
     return found is not None and found[0] == oid
+
+
+def is_cut(git_dir: Path) -> bool:
+    """True where a fetch brought a history without its beginning."""
+    return (git_dir / "shallow").exists()
 
 
 def bring(git_dir: Path, source: Source, oids: Sequence[str], keep: Sequence[int]) -> None:
@@ -119,7 +128,7 @@ def bring(git_dir: Path, source: Source, oids: Sequence[str], keep: Sequence[int
     specs = [f"+{oid}:refs/gatekeeper/{oid}" for oid in oids]
     args = [
         *source.options, "fetch", "-q", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules",
-        "--no-auto-maintenance", *source.arguments, "--", source.address, *specs,
+        "--no-auto-maintenance", *source.fetching, *source.arguments, "--", source.address, *specs,
     ]  # fmt: skip
     try:
         done = run(

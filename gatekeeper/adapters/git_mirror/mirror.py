@@ -59,7 +59,7 @@ class GitMirror:
 
     def fetch(self, source: str, target_ref: str, head: str, bundle: str | None = None) -> Mirror:
         """See `GitRepositories.fetch`."""
-        where = sources.find(source, self._remotes, self._paths.cache)
+        where = sources.find(source, self._remotes)
         git_dir = self._mirror(where)
         fetching.refuse_unusable(where)
         known = fetching.refs(git_dir, where)
@@ -121,6 +121,9 @@ class GitMirror:
             if missing:
                 _unlock(git_dir)
                 fetching.bring(git_dir, source, missing, (lock,))
+                if fetching.is_cut(git_dir):
+                    _unlock(git_dir)
+                    raise source.unreachable("it is a shallow clone: the history that the merge needs is not there.")
 
     def _unbundle(self, git_dir: Path, source: Source, head: str, bundle: str) -> None:
         """Take head and what it reaches out of a bundle. Nothing that the bundle calls by a name is looked at."""
@@ -140,7 +143,7 @@ class GitMirror:
             with quarantine(git_dir) as place:
                 unpack(place, git_dir, file, found, head)
                 try:
-                    self._bring(git_dir, sources.find(str(place), None, self._paths.cache), (head,))
+                    self._bring(git_dir, sources.find(str(place), None), (head,))
                 except (Absent, TooLarge) as error:
                     raise CouldNotCheck("GIT_FAILED", f"The unpacked bundle cannot be fetched from: {error}") from error
 
@@ -245,6 +248,10 @@ def _too_large(what: str, source: Source, blame: str) -> CouldNotCheck:
 
 def _unlock(git_dir: Path) -> None:
     """Remove what a killed process left behind. Only under the mirror's own lock: no other git writes its refs then."""
+    if fetching.is_cut(git_dir):
+        # Which commits are cut is not known, so all are fetched anew.
+        shutil.rmtree(git_dir / "refs" / "gatekeeper", ignore_errors=True)
+        (git_dir / "shallow").unlink()
     for lock in [*git_dir.glob("*.lock"), *(git_dir / "refs" / "gatekeeper").glob("*.lock")]:
         lock.unlink(missing_ok=True)
     limit = time.time() - LEFT_SECONDS

@@ -6,17 +6,15 @@ bytes: what answers there may be slow, endless, or lead elsewhere.
 
 from __future__ import annotations
 
-import hashlib
 import ipaddress
 import os
 import shlex
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import SplitResult, unquote, urlsplit
 
-from gatekeeper.adapters.git_mirror.runner import Caps, run
+from gatekeeper.adapters.git_mirror.runner import Caps
 from gatekeeper.errors import CouldNotCheck, UsageError
 
 # The serving side reads the source's own configuration; what could run something there is ignored by git itself
@@ -26,6 +24,9 @@ UPLOAD_PACK = (
     "GIT_ALLOW_PROTOCOL=none GIT_NO_LAZY_FETCH=1 git -c 'safe.directory=*' -c uploadpack.allowAnySHA1InWant=true "
     "-c core.hooksPath=/dev/null -c core.fsmonitor=false -c pack.threads=1 -c pack.window=0 upload-pack"
 )
+WHOLE = "--depth=2147483647"
+"""All of the history, said in a way that git asks of a server only. Git would otherwise walk a site that merely serves
+files, object by object: nothing bounds how many, and none is checked for sense."""
 _LIST_MEMORY = 1024**3
 _FETCH_MEMORY = 4 * 1024**3
 _WINDOWS = {"core.packedGitWindowSize": "32m", "core.packedGitLimit": "512m"}
@@ -77,6 +78,8 @@ class Source:
     environment: Mapping[str, str] = field(default_factory=dict)
     list_s: float = 120.0
     fetch_s: float = 120.0
+    fetching: tuple[str, ...] = ()
+    """Options of git's fetch alone."""
     list_caps: Caps | None = None
     fetch_caps: Caps | None = None
 
@@ -92,11 +95,8 @@ class Source:
         return CouldNotCheck("SOURCE_UNREACHABLE", f"{self.shown} cannot be fetched from: {why}")
 
 
-def find(source: str, remotes: Remotes | None, folder: Path) -> Source:
-    """The source that `source` names. `folder` is the gate's own, for a private exec path of git.
-
-    Raises `UsageError` (REPOSITORY_UNREADABLE).
-    """
+def find(source: str, remotes: Remotes | None) -> Source:
+    """The source that `source` names. Raises `UsageError` (REPOSITORY_UNREADABLE)."""
     if "://" not in source:
         return _directory(os.path.abspath(source))
     try:
@@ -118,7 +118,7 @@ def find(source: str, remotes: Remotes | None, folder: Path) -> Source:
     if parts.password is not None or (parts.username is not None and parts.scheme != "ssh"):
         raise _refused(source, "credentials do not belong in it; name a credential helper in the operator's settings")
     if parts.scheme == "https" or (parts.scheme == "http" and remotes.loopback_http and _loopback(parts)):
-        return _web(source, parts.scheme, remotes, folder)
+        return _web(source, parts.scheme, remotes)
     if parts.scheme == "ssh":
         return _ssh(source, parts, remotes)
     raise _refused(source, f"the scheme {parts.scheme!r} is not supported; use https, ssh, file or a path")
@@ -130,7 +130,7 @@ def _directory(path: str) -> Source:
     return Source(path, path, directory=path, arguments=(f"--upload-pack={UPLOAD_PACK}",), fetch_caps=_LOCAL)
 
 
-def _web(address: str, scheme: str, remotes: Remotes, folder: Path) -> Source:
+def _web(address: str, scheme: str, remotes: Remotes) -> Source:
     settings = {
         "http.followRedirects": "false",
         "http.sslVerify": "true",
@@ -147,8 +147,7 @@ def _web(address: str, scheme: str, remotes: Remotes, folder: Path) -> Source:
     options = [*_set(settings), "-c", "credential.helper="]  # an empty one forgets whatever was named before
     if remotes.credential_helper:
         options += ["-c", f"credential.helper={remotes.credential_helper}"]
-    environment = {"GIT_EXEC_PATH": str(_transports(folder))}
-    return _remote(address, scheme, remotes, tuple(options), environment)
+    return _remote(address, scheme, remotes, tuple(options), {})
 
 
 def _ssh(address: str, parts: SplitResult, remotes: Remotes) -> Source:
@@ -186,36 +185,12 @@ def _remote(
         # A pack as it came, in one file, which the limit on a file's size then bounds.
         options=(*options, *_set({"fetch.unpackLimit": "1", "pack.threads": "1", **_WINDOWS})),
         environment={**environment, "GIT_ALLOW_PROTOCOL": scheme},
+        fetching=(WHOLE,),
         list_s=remotes.list_s,
         fetch_s=remotes.fetch_s,
         list_caps=Caps(_LIST_MEMORY, remotes.max_bytes),
         fetch_caps=Caps(_FETCH_MEMORY, remotes.max_bytes),
     )
-
-
-def _transports(folder: Path) -> Path:
-    """A directory with git's https transport and no other program.
-
-    Git then cannot fall back to fetching file by file from a server that only serves files: such a fetch is bounded by
-    nothing.
-    """
-    real = Path(os.fsdecode(run(None, ["--exec-path"]).stdout.rstrip(b"\n")))
-    names = [n for n in ("git-remote-http", "git-remote-https") if (real / n).exists()]
-    place = folder / f"git-transports-{hashlib.sha256(os.fsencode(real)).hexdigest()[:16]}"
-    try:
-        if not place.is_dir():
-            folder.mkdir(parents=True, exist_ok=True)
-            made = Path(tempfile.mkdtemp(prefix=".git-transports-", dir=folder))
-            for name in names:
-                (made / name).symlink_to(real / name)
-            try:
-                made.rename(place)
-            except OSError:
-                if not place.is_dir():  # another thread or process was faster otherwise
-                    raise
-    except OSError as error:
-        raise CouldNotCheck("GIT_FAILED", f"Git's transports cannot be set up: {error.strerror or error}.") from error
-    return place
 
 
 def _set(settings: Mapping[str, str]) -> list[str]:
