@@ -40,7 +40,7 @@ _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _DIGEST = re.compile(_SHA256)
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
 # git-check-ref-format, and nothing that a shell, a log or a terminal takes for something else.
-_REF = re.compile(r"refs(/[A-Za-z0-9_+@=,#%()!-][A-Za-z0-9._+@=,#%()!-]*)+")
+_REF = re.compile(r"refs(/[A-Za-z0-9_+@=,#%()!][A-Za-z0-9._+@=,#%()!-]*)+")
 MAX_REF = 512
 
 

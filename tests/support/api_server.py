@@ -23,13 +23,12 @@ from gatekeeper.adapters.sql_store import SqlRecords
 from gatekeeper.api.limits import ApiLimits
 from gatekeeper.api.server import MODULES, ApiServer, ServerSettings
 from gatekeeper.api.v1 import repositories_pb2, tickets_pb2
-from gatekeeper.domain.lifecycle import VerificationState
+from gatekeeper.domain.lifecycle import ChangeState, VerificationState
 from gatekeeper.domain.principal import Principal
 from gatekeeper.domain.records import CredentialRecord, VerificationRecord
 from gatekeeper.domain.verdict import Mode, Verdict
 from gatekeeper.workflow.service.moves import move_change, move_verification
 from gatekeeper.workflow.service.service import Service
-from gatekeeper.domain.lifecycle import ChangeState
 
 OWNER = "owners/acme"
 REPOSITORY = f"{OWNER}/repositories/shop"
