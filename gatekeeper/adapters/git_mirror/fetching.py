@@ -16,7 +16,7 @@ _SHORT = re.compile(r"[0-9a-f]{7,63}")
 _REF = re.compile(r"(?!.*(\.\.|@\{|//|\.lock(/|$)|/\.))[A-Za-z0-9_][A-Za-z0-9._/+@#%,=-]{0,250}(?<![./])")
 _ABSENT = ("not our ref", "unadvertised object", "no such remote ref", "couldn't find remote ref")
 _HOSTILE = ("fsck error", "error in object", "invalid format")
-_LARGE = ("died of signal 25", "File too large", "Out of memory", "out of memory", "mmap failed: Cannot allocate")
+_LARGE = ("File too large", "Out of memory", "out of memory", "mmap failed: Cannot allocate")
 
 
 class Absent(Exception):

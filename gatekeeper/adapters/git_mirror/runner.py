@@ -94,9 +94,12 @@ class Caps:
     file: int
 
     def wrap(self, argv: Sequence[str]) -> list[str]:
-        """The command line that sets them first; one that cannot be set ends it there."""
+        """The command line that sets them first; one that cannot be set ends it there.
+
+        The signal of a file's limit is ignored, so that git says which limit it met.
+        """
         blocks, kib = str(self.file // 512), "unlimited" if self.memory is None else str(self.memory // 1024)
-        script = 'ulimit -c 0 && ulimit -f "$1" && ulimit -v "$2" && shift 2 && exec "$@"'
+        script = 'trap "" XFSZ && ulimit -c 0 && ulimit -f "$1" && ulimit -v "$2" && shift 2 && exec "$@"'
         return ["/bin/sh", "-c", script, "sh", blocks, kib, *argv]
 
 

@@ -314,7 +314,7 @@ def test_a_head_that_is_too_large_is_the_changes_and_a_base_the_sources(
     gate = GitMirror(where, small)
     with pytest.raises(CouldNotCheck) as head:
         gate.fetch(f"{server.url}/served/.git", "main", large)
-    assert (head.value.code, head.value.blame) == ("FETCH_TOO_LARGE", "change")
+    assert (head.value.code, head.value.blame) == ("FETCH_TOO_LARGE", "change"), head.value
     repo.git("branch", "-f", "main", "work")
     with pytest.raises(CouldNotCheck) as target:
         GitMirror(where, small).fetch(f"{server.url}/served/.git", "main", "work")
