@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
@@ -37,6 +38,13 @@ NO_BUNDLE: Mapping[str, Any] = {"bundle": b""}
 _ACTIVE = sa.text(s.ACTIVE)  # the words of the partial indexes, so that they serve
 
 
+@cache
+def select_by(table: sa.Table, absent: frozenset[str], key: tuple[str, ...]) -> sa.Select[Any]:
+    """A row by columns of its key, given as parameters `key_<column>`: building a statement costs more than running it."""
+    conditions = [table.c[name] == sa.bindparam(f"key_{name}") for name in key]
+    return sa.select(*(c for c in table.columns if c.name not in absent)).where(*conditions)
+
+
 def columns(table: sa.Table, absent: Mapping[str, Any]) -> list[sa.Column[Any]]:
     """Columns of a table without those in `absent`."""
     return [c for c in table.columns if c.name not in absent]
@@ -55,16 +63,22 @@ class Reads:
         if self.failed:
             raise store_failed(RuntimeError("a statement of the transaction failed before"))
 
-    def _rows(self, statement: sa.Select[Any]) -> Sequence[sa.RowMapping]:
+    def _rows(self, statement: sa.Select[Any], parameters: Mapping[str, Any] | None = None) -> Sequence[sa.RowMapping]:
         try:
             with store_faults():
-                return self._connection.execute(statement).mappings().all()
+                return self._connection.execute(statement, parameters).mappings().all()
         except BaseException:
             self.failed = True
             raise
 
-    def _records(self, kind: type[R], statement: sa.Select[Any], absent: Mapping[str, Any] | None = None) -> list[R]:
-        rows = self._rows(statement)
+    def _records(
+        self,
+        kind: type[R],
+        statement: sa.Select[Any],
+        absent: Mapping[str, Any] | None = None,
+        parameters: Mapping[str, Any] | None = None,
+    ) -> list[R]:
+        rows = self._rows(statement, parameters)
         try:
             return [from_row(kind, row, absent) for row in rows]
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
@@ -72,8 +86,8 @@ class Reads:
             raise store_failed(ValueError(f"malformed row of {kind.__name__}")) from error
 
     def _record(self, kind: type[R], table: sa.Table, absent: Mapping[str, Any] | None = None, **key: Any) -> R | None:
-        statement = sa.select(*columns(table, absent or {})).where(*(table.c[k] == v for k, v in key.items()))
-        found = self._records(kind, statement, absent)
+        statement = select_by(table, frozenset(absent or ()), tuple(key))
+        found = self._records(kind, statement, absent, {f"key_{name}": value for name, value in key.items()})
         return found[0] if found else None
 
     def _page(

@@ -5,15 +5,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import sqlalchemy as sa
 
 from gatekeeper.adapters.sql_store import schema as s
 from gatekeeper.adapters.sql_store.faults import store_failed, store_faults
-from gatekeeper.adapters.sql_store.reads import Reads
+from gatekeeper.adapters.sql_store.reads import Reads, select_by
 from gatekeeper.adapters.sql_store.rows import to_row
 from gatekeeper.domain.principal import Principal
 from gatekeeper.domain.records import (
@@ -60,39 +61,38 @@ class SqlTransaction(Reads):
         self.last_link: AuditEntry | None = None
         """The newest audit entry of this transaction."""
 
-    def _write(self, statement: sa.Insert | sa.Update) -> int:
+    def _write(self, statement: sa.Insert | sa.Update, parameters: Mapping[str, Any] | None = None) -> int:
         """Execute; number of rows that it touched."""
         if not self._writable:
             raise RuntimeError("a reading transaction cannot write")
         try:
             with store_faults():
-                return self._connection.execute(statement).rowcount
+                return self._connection.execute(statement, parameters).rowcount
         except BaseException:
             self.failed = True
             raise
 
     def _insert(self, table: sa.Table, record: Any, **more: Any) -> None:
-        self._write(sa.insert(table).values(**_row(record), **more))
+        self._write(_insert_into(table), {**_row(record), **more})
 
     def _add(self, table: sa.Table, record: Any, **more: Any) -> None:
         """Insert; `KeyError` where the key is taken."""
         row = {**_row(record), **more}
-        key = list(table.primary_key.columns)
-        if self._rows(sa.select(sa.literal(1)).where(*(column == row[column.name] for column in key))):
-            raise KeyError(" ".join(str(row[column.name]) for column in key))
-        self._write(sa.insert(table).values(**row))
+        key = _key(table)
+        if self._rows(select_by(table, _all_but(table, key), key), {f"key_{name}": row[name] for name in key}):
+            raise KeyError(" ".join(str(row[name]) for name in key))
+        self._write(_insert_into(table), row)
 
-    def _save(self, table: sa.Table, record: Any, **more: Any) -> None:
+    def _save(self, table: sa.Table, record: Any) -> None:
         """Update by key; `KeyError` where there is none."""
-        row = {**_row(record), **more}
-        key = list(table.primary_key.columns)
-        statement = sa.update(table).where(*(column == row[column.name] for column in key))
-        if self._write(statement.values(**row)) != 1:
-            raise KeyError(" ".join(str(row[column.name]) for column in key))
+        row = _row(record)
+        key = _key(table)
+        if self._write(_update_by(table, key), {**row, **{f"key_{name}": row[name] for name in key}}) != 1:
+            raise KeyError(" ".join(str(row[name]) for name in key))
 
     def _guard_version(self, table: sa.Table, name: str, column: str, version: int) -> None:
         """Raises `KeyError` for an unknown name, `RuntimeError` for a record that was read before a later change."""
-        rows = self._rows(sa.select(table.c[column]).where(table.c.name == name))
+        rows = self._rows(select_by(table, _all_but(table, (column,)), ("name",)), {"key_name": name})
         if not rows:
             raise KeyError(name)
         if rows[0][column] != version:
@@ -239,3 +239,24 @@ def _row(record: Any) -> dict[str, Any]:
         return to_row(record)
     except (ValueError, TypeError, RecursionError) as error:
         raise store_failed(ValueError(f"{type(record).__name__} cannot be stored: {error}")) from error
+
+
+@cache
+def _insert_into(table: sa.Table) -> sa.Insert:
+    return sa.insert(table)
+
+
+@cache
+def _update_by(table: sa.Table, key: tuple[str, ...]) -> sa.Update:
+    """Sets the columns that the parameters name."""
+    return sa.update(table).where(*(table.c[name] == sa.bindparam(f"key_{name}") for name in key))
+
+
+@cache
+def _key(table: sa.Table) -> tuple[str, ...]:
+    return tuple(column.name for column in table.primary_key.columns)
+
+
+@cache
+def _all_but(table: sa.Table, kept: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(column.name for column in table.columns) - frozenset(kept)
