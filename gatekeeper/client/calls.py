@@ -5,12 +5,12 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import grpc
 
 from gatekeeper.client.channel import Target, open_channel
-from gatekeeper.client.failure import from_rpc, malformed
+from gatekeeper.client.failure import ApiError, from_rpc, malformed
 from gatekeeper.client.patience import Attempts, Patience
 
 if TYPE_CHECKING:
@@ -20,14 +20,15 @@ Request = TypeVar("Request", bound="Message")
 Response = TypeVar("Response", bound="Message")
 Row = TypeVar("Row")
 Asked_contra = TypeVar("Asked_contra", contravariant=True)
+Answer_co = TypeVar("Answer_co", covariant=True)
 
 
-class _Rpc(Protocol[Asked_contra]):
-    """A callable of a generated stub; the answer's type is written where it is called."""
+class _Rpc(Protocol[Asked_contra, Answer_co]):
+    """A callable of a generated stub."""
 
     def __call__(
         self, request: Asked_contra, timeout: float | None = None, metadata: tuple[tuple[str, str], ...] | None = None
-    ) -> object: ...
+    ) -> Answer_co: ...
 
 
 class Calls:
@@ -45,9 +46,22 @@ class Calls:
     ) -> None:
         self.target = target
         self.patience = patience
-        self.channel = channel if channel is not None else open_channel(target)
+        self._channel: grpc.Channel | None = channel if channel is not None else open_channel(target)
         self._clock, self._sleep, self._chance = clock, sleep, chance
         self._metadata = target.metadata()
+
+    @property
+    def channel(self) -> grpc.Channel:
+        """The open channel. Raises `ApiError` after `close`: the library itself crashes the process there."""
+        if self._channel is None:
+            raise ApiError("SERVER_UNREACHABLE", "The client was closed.", status="CANCELLED")
+        return self._channel
+
+    def close(self) -> None:
+        """End the connection. Calls after it fail."""
+        if self._channel is not None:
+            self._channel.close()
+        self._channel = None
 
     def attempts(self, timeout: float | None = None) -> Attempts:
         """Bookkeeping that ends `timeout` seconds from now; None: only the patience ends it."""
@@ -62,20 +76,14 @@ class Calls:
         self._sleep(wait)
         return True
 
-    def unary(
-        self, rpc: _Rpc[Request], request: Request, answer: type[Response], timeout: float | None = None
-    ) -> Response:
+    def unary(self, rpc: _Rpc[Request, Response], request: Request) -> Response:
         """The answer to one request. The same request is sent again while the error is one that can pass.
 
         Raises `ApiError`.
         """
-        usual = self.patience.timeout_s if timeout is None else timeout
-
-        def once(seconds: float) -> Response:
-            # The stubs' own types promise exactly this message.
-            return cast("Response", rpc(request, timeout=seconds, metadata=self._metadata))
-
-        return self.repeated(once, usual)
+        return self.repeated(
+            lambda seconds: rpc(request, timeout=seconds, metadata=self._metadata), self.patience.timeout_s
+        )
 
     def repeated(self, once: Callable[[float], Response], usual: float) -> Response:
         """`once(seconds)` until it answers or patience ends. Raises the last `ApiError`."""
@@ -90,11 +98,14 @@ class Calls:
             except ValueError as error:  # the channel was closed, or the request has no valid encoding
                 raise malformed(f"The call could not be made: {error}") from error
 
-    def stream(self, rpc: _Rpc[Request], request: Request, seconds: float) -> Iterator[object]:
+    def stream(self, rpc: _Rpc[Request, Iterable[Response]], request: Request, seconds: float) -> Iterator[Response]:
         """Messages of one stream. Raises `ApiError`; the stream is cancelled when the reader stops."""
-        call = rpc(request, timeout=seconds, metadata=self._metadata)
         try:
-            yield from cast("Iterable[object]", call)
+            call = rpc(request, timeout=seconds, metadata=self._metadata)
+        except ValueError as error:
+            raise malformed(f"The call could not be made: {error}") from error
+        try:
+            yield from call
         except grpc.RpcError as error:
             raise from_rpc(error, self.target.address) from None
         finally:

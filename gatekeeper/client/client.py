@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import Self, cast
+from typing import Self
 
 import grpc
 
@@ -67,10 +67,6 @@ class Client(Records):
     ) -> None:
         self.close()
 
-    def close(self) -> None:
-        """End the connection. Calls after it fail."""
-        self.channel.close()
-
     def submit(
         self,
         *,
@@ -100,13 +96,13 @@ class Client(Records):
         for upload in ready.uploads:
             self._upload(upload)
         stub = VerificationServiceStub(self.channel)
-        return self.unary(stub.Submit, ready.request, verifications.SubmitResponse).verification
+        return self.unary(stub.Submit, ready.request).verification
 
     def get_verification(self, name: str) -> Verification:
         """One verification in full, as it is now."""
         request = verifications.GetVerificationRequest(name=verification_name(name))
         stub = VerificationServiceStub(self.channel)
-        return self.unary(stub.GetVerification, request, verifications.GetVerificationResponse).verification
+        return self.unary(stub.GetVerification, request).verification
 
     def list_verifications(
         self,
@@ -131,7 +127,7 @@ class Client(Records):
 
         def ask(token: str) -> verifications.ListVerificationsResponse:
             request.page_token = token
-            return self.unary(stub.ListVerifications, request, verifications.ListVerificationsResponse)
+            return self.unary(stub.ListVerifications, request)
 
         return self.pages(ask, lambda page: page.verifications)
 
@@ -150,7 +146,7 @@ class Client(Records):
             begun = self._clock()
             try:
                 for message in self.stream(stub.WatchVerification, request, seconds):
-                    snapshot = cast("verifications.WatchVerificationResponse", message).verification
+                    snapshot = message.verification
                     attempts.timeout(0)  # a stream of news without end ends with the caller's time as well
                     if watched.takes(snapshot):
                         attempts.heard()
@@ -186,7 +182,7 @@ class Client(Records):
             name=verification_name(name), comment=comment, request_id=new_request_id()
         )
         stub = VerificationServiceStub(self.channel)
-        return self.unary(stub.CancelVerification, request, verifications.CancelVerificationResponse).verification
+        return self.unary(stub.CancelVerification, request).verification
 
     def upload(self, source: bytes | str | Path, kind: Artifact.Kind.ValueType) -> Artifact:
         """Store a claim or a git bundle (bytes or a path) under its digest. `submit` does this by itself."""
@@ -209,7 +205,7 @@ class Client(Records):
         digest, parts, size = hashlib.sha256(), [], 0
         request = artifacts.GetArtifactRequest(name=name)
         for message in self.stream(stub.GetArtifact, request, self.patience.upload_s):
-            chunk = cast("artifacts.GetArtifactResponse", message).chunk
+            chunk = message.chunk
             size += len(chunk)
             if size > max(CAPS.values()):
                 raise malformed("The server sends more than any artifact can hold.")
@@ -223,8 +219,12 @@ class Client(Records):
         """True where the server says that it serves. Raises `ApiError` where it cannot be reached."""
         from grpc_health.v1 import health_pb2
 
-        stub = HealthStub(self.channel)
-        answer = self.unary(stub.Check, health_pb2.HealthCheckRequest(), health_pb2.HealthCheckResponse)
+        check = self.channel.unary_unary(
+            "/grpc.health.v1.Health/Check",
+            request_serializer=health_pb2.HealthCheckRequest.SerializeToString,
+            response_deserializer=health_pb2.HealthCheckResponse.FromString,
+        )
+        answer = self.unary(check, health_pb2.HealthCheckRequest())
         return bool(answer.status == health_pb2.HealthCheckResponse.SERVING)
 
     def ready(self, timeout: float) -> bool:

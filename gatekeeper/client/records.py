@@ -84,13 +84,13 @@ class Records(Calls):
             request_id=new_request_id(),
         )
         stub = RepositoryServiceStub(self.channel)
-        return self.unary(stub.RegisterRepository, request, repositories.RegisterRepositoryResponse).repository
+        return self.unary(stub.RegisterRepository, request).repository
 
     def get_repository(self, repository: str) -> Repository:
         """One repository."""
         request = repositories.GetRepositoryRequest(name=repository_name(repository))
         stub = RepositoryServiceStub(self.channel)
-        return self.unary(stub.GetRepository, request, repositories.GetRepositoryResponse).repository
+        return self.unary(stub.GetRepository, request).repository
 
     def list_repositories(self, owner: str = "-", *, page_size: int = 0) -> Iterator[Repository]:
         """Repositories of an owner by name; "-" for all that the caller can see."""
@@ -99,7 +99,7 @@ class Records(Calls):
 
         def ask(token: str) -> repositories.ListRepositoriesResponse:
             request.page_token = token
-            return self.unary(stub.ListRepositories, request, repositories.ListRepositoriesResponse)
+            return self.unary(stub.ListRepositories, request)
 
         return self.pages(ask, lambda page: page.repositories)
 
@@ -111,12 +111,12 @@ class Records(Calls):
             parent=repository_name(repository), document=document, request_id=new_request_id()
         )
         stub = TicketServiceStub(self.channel)
-        return self.unary(stub.CreateTicket, request, tickets.CreateTicketResponse).ticket
+        return self.unary(stub.CreateTicket, request).ticket
 
     def get_ticket(self, ticket: str, *, digest: str = "") -> Ticket:
         """The newest revision of a plan, or the one with this digest."""
         request = tickets.GetTicketRequest(name=ticket_name(ticket), digest=digest)
-        return self.unary(TicketServiceStub(self.channel).GetTicket, request, tickets.GetTicketResponse).ticket
+        return self.unary(TicketServiceStub(self.channel).GetTicket, request).ticket
 
     def list_tickets(
         self, repository: str, *, states: Sequence[Ticket.State.ValueType] = (), page_size: int = 0
@@ -127,7 +127,7 @@ class Records(Calls):
 
         def ask(token: str) -> tickets.ListTicketsResponse:
             request.page_token = token
-            return self.unary(stub.ListTickets, request, tickets.ListTicketsResponse)
+            return self.unary(stub.ListTickets, request)
 
         return self.pages(ask, lambda page: page.tickets)
 
@@ -140,7 +140,7 @@ class Records(Calls):
             request_id=new_request_id(),
         )  # fmt: skip
         stub = TicketServiceStub(self.channel)
-        return self.unary(stub.ApproveTicket, request, tickets.ApproveTicketResponse).ticket
+        return self.unary(stub.ApproveTicket, request).ticket
 
     def reject_ticket(self, ticket: str, digest: str, comment: str, *, etag: str = "") -> Ticket:
         """Say no to exactly the digest that was read. Role reviewer."""
@@ -148,7 +148,7 @@ class Records(Calls):
             name=ticket_name(ticket), digest=digest, etag=etag, comment=comment, request_id=new_request_id()
         )
         stub = TicketServiceStub(self.channel)
-        return self.unary(stub.RejectTicket, request, tickets.RejectTicketResponse).ticket
+        return self.unary(stub.RejectTicket, request).ticket
 
     def amend_ticket(self, ticket: str, document: bytes, etag: str) -> Ticket:
         """Replace the document of the revision with this etag: a new revision, to be approved anew."""
@@ -156,14 +156,14 @@ class Records(Calls):
             name=ticket_name(ticket), document=document, etag=etag, request_id=new_request_id()
         )
         stub = TicketServiceStub(self.channel)
-        return self.unary(stub.AmendTicket, request, tickets.AmendTicketResponse).ticket
+        return self.unary(stub.AmendTicket, request).ticket
 
     # --- changes ----------------------------------------------------------------------------------------------------
 
     def get_change(self, change: str) -> Change:
         """Where one change stands."""
         request = changes.GetChangeRequest(name=change_name(change))
-        return self.unary(ChangeServiceStub(self.channel).GetChange, request, changes.GetChangeResponse).change
+        return self.unary(ChangeServiceStub(self.channel).GetChange, request).change
 
     def list_changes(
         self,
@@ -183,7 +183,7 @@ class Records(Calls):
 
         def ask(token: str) -> changes.ListChangesResponse:
             request.page_token = token
-            return self.unary(stub.ListChanges, request, changes.ListChangesResponse)
+            return self.unary(stub.ListChanges, request)
 
         return self.pages(ask, lambda page: page.changes)
 
@@ -193,7 +193,7 @@ class Records(Calls):
             name=change_name(change), etag=etag, comment=comment, request_id=new_request_id()
         )
         stub = ChangeServiceStub(self.channel)
-        return self.unary(stub.AbandonChange, request, changes.AbandonChangeResponse).change
+        return self.unary(stub.AbandonChange, request).change
 
     def raise_question(
         self, change: str, text: str, *, ticket: str = "", cause: str = "requirement_conflict"
@@ -208,7 +208,7 @@ class Records(Calls):
             request_id=new_request_id(),
         )
         stub = ChangeServiceStub(self.channel)
-        answer = self.unary(stub.RaiseQuestion, request, changes.RaiseQuestionResponse)
+        answer = self.unary(stub.RaiseQuestion, request)
         return answer.change, answer.question
 
     # --- reviews ----------------------------------------------------------------------------------------------------
@@ -219,7 +219,7 @@ class Records(Calls):
             parent=change_of(verification_name(review.verification)), review=review, request_id=new_request_id()
         )
         stub = ReviewServiceStub(self.channel)
-        answer = self.unary(stub.CreateReview, request, reviews.CreateReviewResponse)
+        answer = self.unary(stub.CreateReview, request)
         return answer.review, answer.change
 
     # --- attestations -----------------------------------------------------------------------------------------------
@@ -228,7 +228,7 @@ class Records(Calls):
         """One signed statement with its bundle."""
         request = attestations.GetAttestationRequest(name=attestation_name(attestation))
         stub = AttestationServiceStub(self.channel)
-        return self.unary(stub.GetAttestation, request, attestations.GetAttestationResponse).attestation
+        return self.unary(stub.GetAttestation, request).attestation
 
     def list_attestations(
         self,
@@ -255,7 +255,7 @@ class Records(Calls):
 
         def ask(token: str) -> attestations.ListAttestationsResponse:
             request.page_token = token
-            return self.unary(stub.ListAttestations, request, attestations.ListAttestationsResponse)
+            return self.unary(stub.ListAttestations, request)
 
         return self.pages(ask, lambda page: page.attestations)
 
@@ -266,7 +266,7 @@ class Records(Calls):
         report = UsageReport(change=change_name(change), verification=verification, entries=entries)
         request = usage.ReportUsageRequest(usage_report=report, request_id=new_request_id())
         stub = UsageServiceStub(self.channel)
-        return self.unary(stub.ReportUsage, request, usage.ReportUsageResponse).usage_report
+        return self.unary(stub.ReportUsage, request).usage_report
 
     def list_events(
         self,
@@ -288,7 +288,7 @@ class Records(Calls):
 
         def ask(token: str) -> events.ListEventsResponse:
             request.page_token = token
-            return self.unary(stub.ListEvents, request, events.ListEventsResponse)
+            return self.unary(stub.ListEvents, request)
 
         return self.pages(ask, lambda page: page.events)
 
@@ -299,7 +299,7 @@ class Records(Calls):
 
         def ask(token: str) -> audit.ListAuditEntriesResponse:
             request.page_token = token
-            return self.unary(stub.ListAuditEntries, request, audit.ListAuditEntriesResponse)
+            return self.unary(stub.ListAuditEntries, request)
 
         return self.pages(ask, lambda page: page.audit_entries)
 
