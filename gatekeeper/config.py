@@ -20,6 +20,13 @@ class Paths:
 
     state: Path
     config: Path
+    service_at: Path | None = None
+    """Where the operator put the service's database; None: in `state`."""
+
+    @property
+    def service(self) -> Path:
+        """Database, workflows and artifacts of the service, 0700."""
+        return self.service_at or self.state / "service"
 
     @property
     def mirrors(self) -> Path:
@@ -63,10 +70,11 @@ class Paths:
 
 
 def paths() -> Paths:
-    """Paths from GATEKEEPER_STATE_DIR and GATEKEEPER_CONFIG_DIR, else by custom: /var/lib and /etc for root, XDG for others.
+    """Paths from GATEKEEPER_STATE_DIR, GATEKEEPER_CONFIG_DIR and GATEKEEPER_SERVICE_DIR, else by custom: /var/lib and /etc for root, XDG for others.
 
     The state directory of root lies outside any home, because a sandbox user cannot pass through a private home.
     """
+    service = os.environ.get("GATEKEEPER_SERVICE_DIR")
     root = os.geteuid() == 0
     home = Path(os.path.expanduser("~"))
     state_default = (
@@ -80,6 +88,7 @@ def paths() -> Paths:
     return Paths(
         state=Path(os.environ.get("GATEKEEPER_STATE_DIR") or state_default).absolute(),
         config=Path(os.environ.get("GATEKEEPER_CONFIG_DIR") or config_default).absolute(),
+        service_at=Path(service).absolute() if service else None,
     )
 
 

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from gatekeeper.adapters.semgrep_scanner import SemgrepScanner
     from gatekeeper.adapters.sigstore_signer import SigstoreSigner
     from gatekeeper.adapters.sql_store import SqlRecords
+    from gatekeeper.api.server import ApiServer, ServerSettings
     from gatekeeper.domain.trust import Trust
     from gatekeeper.formats.attestation import Keyless
     from gatekeeper.workflow.service.service import Service
@@ -299,7 +300,7 @@ def service_runtime(
         records = service_records(where)
         stack.callback(records.close)
         engine = DbosEngine(
-            where.state / "service",
+            where.service,
             steps={},
             body=lambda durable, name: runs.run(durable, name, settings),
             waiting=lambda: [Waiting(name, owner) for name, owner in runs.waiting(service)],
@@ -321,6 +322,15 @@ def service_runtime(
         engine.launch()
         stack.callback(engine.close, grace_s)
         yield Runtime(service, engine, tools)
+
+
+def service_api(service: Service, settings: ServerSettings, queue_up: Callable[[], bool] = lambda: True) -> ApiServer:
+    """The gRPC server of a service: make it inside the event loop that it runs in. Raises `ConfigurationError`
+    (TLS_REQUIRED, ADDRESS_UNUSABLE).
+    """
+    from gatekeeper.api.server import ApiServer
+
+    return ApiServer(service, settings, queue_up)
 
 
 def gate_signer(where: Paths, verifier_id: str | None) -> LocalKeySigner | SigstoreSigner:
@@ -563,11 +573,11 @@ def service_records(where: Paths) -> SqlRecords:
     """The store of the service on this machine; made or upgraded where needed. Call `close()` at the end."""
     from gatekeeper.adapters.sql_store import SqlRecords
 
-    return SqlRecords.file(where.state / "service" / "gatekeeper.sqlite3")
+    return SqlRecords.file(where.service / "gatekeeper.sqlite3")
 
 
 def blob_store(where: Paths) -> BlobStore:
     """Uploaded artifacts. Call `sweep()` at the start of a server."""
     from gatekeeper.adapters.blob_store import BlobStore
 
-    return BlobStore(where.state / "service" / "blobs")
+    return BlobStore(where.service / "blobs")

@@ -30,11 +30,13 @@ VERSION = "gatekeeper-1"
 """Version of the workflow's shape. A change of the order of steps needs `DBOS.patch` or a new version here: workflows
 of another version are not run by this code, and `recover` begins their verifications anew."""
 EXECUTOR = "gatekeeper"
-MAX_RECOVERIES = 3
-"""A verification that was running at so many deaths of the process is taken to be their cause."""
+MAX_RECOVERIES = 8
+"""A verification that was running at so many deaths of the process is taken to be their cause. Those that only ran
+beside it are counted too, so it must not be too few."""
 HEAVY = frozenset({"rerun", "code", "secrets"})
-IDLE_S = 5.0
+IDLE_S = 2.0
 """The queue is looked at so often without being woken: only a safeguard."""
+ENDED = frozenset({"MAX_RECOVERY_ATTEMPTS_EXCEEDED", "ERROR", "SUCCESS", "CANCELLED"})
 
 log = logging.getLogger("gatekeeper.engine")
 
@@ -180,6 +182,7 @@ class DbosEngine:
     def _dispatch(self) -> None:
         while not self._closing:
             try:
+                self._reap()
                 self._start_some()
             except Exception:
                 log.exception("the queue could not be read; trying again")
@@ -195,6 +198,20 @@ class DbosEngine:
         for name in _fair([w for w in self._waiting() if w.name not in active], free):
             if not self._closing:
                 self._begin(name, workflow_id(name))
+
+    def _reap(self) -> None:
+        """Decide what DBOS has ended and the store has not: a workflow without a verdict must not be waited for."""
+        with self._lock:
+            active = dict(self._active)
+        for name, workflow in active.items():
+            status = DBOS.get_workflow_status(workflow)
+            if status is None or status.status not in ENDED:
+                continue
+            if status.status == "MAX_RECOVERY_ATTEMPTS_EXCEEDED":
+                self._give_up(name, "The gate died several times while it worked on this submission.")
+            else:
+                self._give_up(name, f"The work on this submission ended without a verdict ({status.status}).")
+            self._done(name)
 
     def _begin(self, name: str, workflow: str) -> None:
         with self._lock:
@@ -232,18 +249,14 @@ class DbosEngine:
     # --- after a crash ---
 
     def _recover(self) -> None:
-        """DBOS goes on with its own unfinished workflows. What the store calls running and DBOS does not is begun anew,
-        or given up where it was there at too many deaths.
-        """
+        """DBOS goes on with its own unfinished workflows; what the store calls running and DBOS does not is begun anew."""
         for name in self._running_of():
             status = DBOS.get_workflow_status(workflow_id(name))
             # DBOS has put its own unfinished workflows back on a queue of its own by now.
-            if status is not None and status.status in ("PENDING", "ENQUEUED") and status.app_version == VERSION:
+            known = ("PENDING", "ENQUEUED", "MAX_RECOVERY_ATTEMPTS_EXCEEDED")
+            if status is not None and status.status in known and status.app_version == VERSION:
                 with self._lock:
                     self._active[name] = workflow_id(name)
-                continue
-            if status is not None and status.status == "MAX_RECOVERY_ATTEMPTS_EXCEEDED":
-                self._give_up(name, "The gate died several times while it worked on this submission.")
                 continue
             again = f"{workflow_id(name)}-{os.urandom(4).hex()}"
             log.warning(
