@@ -15,8 +15,11 @@ import postgres_server
 import pytest
 import record_builder as make
 import sqlalchemy as sa
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
 
 from gatekeeper.adapters.sql_store import SqlRecords
+from gatekeeper.adapters.sql_store.schema import metadata
 from gatekeeper.domain.lifecycle import ChangeState, TicketState, VerificationState
 from gatekeeper.domain.paging import row_key
 from gatekeeper.domain.records import Page
@@ -449,3 +452,8 @@ def test_a_store_opened_again_has_everything(opened: Callable[[], SqlRecords]) -
     with again.reading() as tx:
         assert tx.repository(make.REPOSITORY) == make.repository()
     assert again.verify_audit()[0] == 1
+
+
+def test_migrations_make_what_the_code_expects(records: SqlRecords) -> None:
+    with records._engines.reader.connect() as connection:
+        assert compare_metadata(MigrationContext.configure(connection), metadata) == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib.util
 import os
 import sqlite3
@@ -20,6 +21,7 @@ from alembic.migration import MigrationContext
 from gatekeeper.adapters.sql_store import SqlRecords, migrate, store
 from gatekeeper.adapters.sql_store.engines import Engines
 from gatekeeper.adapters.sql_store.schema import metadata
+from gatekeeper.domain import records as records_of
 from gatekeeper.domain.records import Page
 from gatekeeper.errors import CouldNotCheck
 
@@ -89,6 +91,33 @@ def test_migrations_make_what_the_code_expects(path: Path) -> None:
         for constraint in table.constraints:
             if isinstance(constraint, sa.CheckConstraint):
                 assert " ".join(str(constraint.sqltext).split()) in " ".join(made.split())
+
+
+TABLES = {
+    "repositories": (records_of.RepositoryRecord, {"owner"}),
+    "tickets": (records_of.TicketRecord, {"repository", "newest"}),
+    "changes": (records_of.ChangeRecord, {"repository"}),
+    "verifications": (records_of.VerificationRecord, {"repository"}),
+    "reviews": (records_of.ReviewRecord, set()),
+    "attestations": (records_of.AttestationRecord, {"repository"}),
+    "artifacts": (records_of.ArtifactRecord, set()),
+    "usage_reports": (records_of.UsageRecord, set()),
+    "credentials": (records_of.CredentialRecord, set()),
+    "requests": (records_of.Remembered, set()),
+    "events": (records_of.Event, {"repository"}),
+    "audit_entries": (records_of.AuditEntry, set()),
+}
+
+
+@pytest.mark.parametrize("table", sorted(TABLES))
+def test_each_field_of_a_record_has_its_column(table: str) -> None:
+    """A new field needs a column here and a new revision that adds it."""
+    record, more = TABLES[table]
+    assert set(metadata.tables[table].columns.keys()) == {f.name for f in dataclasses.fields(record)} | more
+
+
+def test_every_table_is_known_here() -> None:
+    assert set(metadata.tables) == set(TABLES) | {"artifact_uploaders"}
 
 
 def test_revisions_are_those_of_the_files() -> None:
