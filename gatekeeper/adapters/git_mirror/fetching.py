@@ -120,8 +120,8 @@ def is_cut(git_dir: Path) -> bool:
     return (git_dir / "shallow").exists()
 
 
-def bring(git_dir: Path, source: Source, oids: Sequence[str], keep: Sequence[int]) -> None:
-    """Fetch commits with all they reach, objects checked. Call under the mirror's lock, whose descriptor is in `keep`.
+def bring(git_dir: Path, source: Source, oids: Sequence[str]) -> None:
+    """Fetch commits with all they reach, objects checked. Call under the mirror's lock.
 
     Raises `Absent`, `TooLarge`, `InputError` (TREE_HOSTILE) and `CouldNotCheck` (GIT_FAILED, SOURCE_UNREACHABLE).
     """
@@ -131,15 +131,7 @@ def bring(git_dir: Path, source: Source, oids: Sequence[str], keep: Sequence[int
         "--no-auto-maintenance", *source.fetching, *source.arguments, "--", source.address, *specs,
     ]  # fmt: skip
     try:
-        done = run(
-            git_dir,
-            args,
-            ok=None,
-            extra=source.environment,
-            timeout_s=source.fetch_s,
-            caps=source.fetch_caps,
-            keep=keep,
-        )
+        done = run(git_dir, args, ok=None, extra=source.environment, timeout_s=source.fetch_s, caps=source.fetch_caps)
     except TimedOut as error:
         if source.directory is not None:
             raise

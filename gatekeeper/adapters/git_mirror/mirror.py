@@ -116,11 +116,11 @@ class GitMirror:
             raise _too_large("The target branch", source, "environment") from error
 
     def _bring(self, git_dir: Path, source: Source, oids: Sequence[str]) -> None:
-        with _locked(git_dir) as lock:
+        with _locked(git_dir):
             missing = [oid for oid in dict.fromkeys(oids) if not fetching.has(git_dir, oid)]
             if missing:
                 _unlock(git_dir)
-                fetching.bring(git_dir, source, missing, (lock,))
+                fetching.bring(git_dir, source, missing)
                 if fetching.is_cut(git_dir):
                     _unlock(git_dir)
                     raise source.unreachable("it is a shallow clone: the history that the merge needs is not there.")
@@ -262,8 +262,8 @@ def _unlock(git_dir: Path) -> None:
 
 
 @contextmanager
-def _locked(git_dir: Path) -> Iterator[int]:
-    """One writer a mirror at a time, across threads and processes; yields the descriptor that holds the lock."""
+def _locked(git_dir: Path) -> Iterator[None]:
+    """One writer a mirror at a time, across threads and processes."""
     with open(f"{git_dir}.lock", "w", encoding="ascii") as handle:
         fcntl.flock(handle, fcntl.LOCK_EX)
-        yield handle.fileno()
+        yield

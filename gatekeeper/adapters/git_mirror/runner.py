@@ -10,6 +10,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import IO, BinaryIO
 
@@ -96,11 +97,18 @@ class Caps:
     def wrap(self, argv: Sequence[str]) -> list[str]:
         """The command line that sets them first; one that cannot be set ends it there.
 
-        The signal of a file's limit is ignored, so that git says which limit it met.
+        The signal of a file's limit is ignored, so that git says which limit it met. Where the gate itself is killed, so is
+        git, and what it started finds its pipes closed.
         """
         blocks, kib = str(self.file // 512), "unlimited" if self.memory is None else str(self.memory // 1024)
         script = 'trap "" XFSZ && ulimit -c 0 && ulimit -f "$1" && ulimit -v "$2" && shift 2 && exec "$@"'
-        return ["/bin/sh", "-c", script, "sh", blocks, kib, *argv]
+        return ["/bin/sh", "-c", script, "sh", blocks, kib, *_dies_with_the_gate(), *argv]
+
+
+@cache
+def _dies_with_the_gate() -> tuple[str, ...]:
+    setpriv = shutil.which("setpriv", path=os.defpath)
+    return (setpriv, "--pdeathsig", "KILL", "--") if setpriv else ()
 
 
 class TimedOut(CouldNotCheck):
@@ -117,12 +125,10 @@ def run(
     extra: Mapping[str, str] | None = None,
     timeout_s: float = TIMEOUT_S,
     caps: Caps | None = None,
-    keep: Sequence[int] = (),
 ) -> subprocess.CompletedProcess[bytes]:
     """Run git to its end; it reads `stdin`, or the open file `source` from where it stands.
 
-    `keep` are descriptors that git and what it starts hold open: a lock then lasts as long as they live. Raises
-    `CouldNotCheck` (GIT_FAILED) for another status than `ok` (None: any will do) or a time-out, and `InputError`
+    Raises `CouldNotCheck` (GIT_FAILED) for another status than `ok` (None: any will do) or a time-out, and `InputError`
     (TREE_HOSTILE) where the output passes MAX_OUTPUT: git is stopped then, since a few small trees can list billions of
     files.
     """
@@ -136,7 +142,6 @@ def run(
             env={**environment(), **(extra or {})},
             cwd="/",
             start_new_session=True,
-            pass_fds=keep,
         )
     except (OSError, ValueError) as error:
         raise CouldNotCheck("GIT_FAILED", f"git cannot be started: {error}.") from error
