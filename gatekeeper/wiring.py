@@ -320,8 +320,13 @@ def service_runtime(
         )
         engine.provide(runs.steps(service, tools, settings))
         engine.launch()
-        stack.callback(engine.close, grace_s)
-        yield Runtime(service, engine, tools)
+        try:
+            yield Runtime(service, engine, tools)
+        finally:
+            if not engine.close(grace_s):
+                # What still runs must not come to an end of its own here: it goes on at the next start.
+                records.close()
+                os._exit(0)
 
 
 def service_api(service: Service, settings: ServerSettings, queue_up: Callable[[], bool] = lambda: True) -> ApiServer:

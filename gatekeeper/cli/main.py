@@ -45,9 +45,9 @@ def build() -> typer.Typer:
         if config:
             os.environ["GATEKEEPER_CONFIG"] = config
 
-    from gatekeeper.cli import audit, check, doctor, hook, init, key, review, token, verify
+    from gatekeeper.cli import audit, check, doctor, hook, init, key, review, serve, token, verify
 
-    for module in (check, verify, review, hook, key, init, doctor, token, audit):
+    for module in (check, verify, review, hook, key, init, doctor, token, audit, serve):
         module.register(app)
     return app
 

@@ -92,5 +92,5 @@ def unbound_name(source: str, rules: frozenset[str]) -> str | None:
             names.update(_WORD.findall(declared))
     for word in _WORD.findall(_CALL.sub("(", text)):
         if word not in names:
-            return word
+            return str(word)
     return None

@@ -81,6 +81,7 @@ class DbosEngine:
         self._slots = Slots(cores, HEAVY)
         self._steps = steps
         self._lock = threading.Lock()
+        self._idle = threading.Condition(self._lock)
         self._active: dict[str, str] = {}
         self._wake = threading.Event()
         self._closing = False
@@ -134,17 +135,27 @@ class DbosEngine:
         self._dispatcher = threading.Thread(target=self._dispatch, name="dispatcher", daemon=True)
         self._dispatcher.start()
 
-    def close(self, grace_s: float = 0.0) -> None:
-        """Stop starting work, wait up to `grace_s` for what runs, and end. Unfinished work goes on at the next start."""
+    def close(self, grace_s: float = 0.0) -> bool:
+        """Start nothing more, wait up to `grace_s` for what runs, and end. True where nothing was left running.
+
+        False: leave the process at once (`os._exit`). What runs goes on at the next start from its last finished step;
+        to stop it here would store its end as a result.
+        """
         self._closing = True
         self._wake.set()
         if self._dispatcher is not None:
             self._dispatcher.join(timeout=10)
-        for name in list(self._active):
-            if grace_s <= 0:
-                self._stop_processes(name)
-        DBOS.destroy(workflow_completion_timeout_sec=int(grace_s))
+        with self._idle:
+            ended = self._idle.wait_for(lambda: not self._active, timeout=max(grace_s, 0.1))
+        if ended:
+            DBOS.destroy()
         self._release()
+        return ended
+
+    @property
+    def up(self) -> bool:
+        """True while work is taken."""
+        return self._dispatcher is not None and self._dispatcher.is_alive() and not self._closing
 
     def _hold(self) -> None:
         fd = os.open(self._directory / "engine.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -226,6 +237,7 @@ class DbosEngine:
     def _done(self, name: str) -> None:
         with self._lock:
             self._active.pop(name, None)
+            self._idle.notify_all()
         self._wake.set()
 
     # --- inside workflows ---
