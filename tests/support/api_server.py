@@ -271,6 +271,7 @@ def decide(
     with service.records.transaction() as tx:
         record = tx.verification(name)
         assert record is not None
+        tx.retire_verdicts(record)
         stored = move_verification(
             tx, service, record, VerificationState.DECIDED, None, verdict=verdict, current=True, **fields
         )

@@ -70,12 +70,11 @@ def create(service: Service, caller: Caller, command: ReviewCommand) -> tuple[Re
         change = known_change(tx, command.change)
         require_open(change)
         verification = _looked_at(tx, change, command)
-        expire_time = _end(service, command)
-        act = _Act(tx, service, caller, command, change, verification, expire_time, start, stop)
-        if change.state is ChangeState.LANDING:
-            raise act.refuse(f"{change.name} is being landed.")
         people_of = [verification] if verification is not None else []
         require_uninvolved(caller, change, people_of, approves=command.kind in ("APPROVE", "WAIVE"))
+        act = _Act(tx, service, caller, command, change, verification, _end(service, command), start, stop)
+        if change.state is ChangeState.LANDING:
+            raise act.refuse(f"{change.name} is being landed.")
         record = _record(act)
         moved = _DECISIONS[command.kind](act, record)
         tx.add_review(record)

@@ -28,8 +28,6 @@ class ServiceLimits:
     """Unanswered questions of a change."""
     active_verifications: int = 1000
     """Verifications that are not final, all together: QUEUE_FULL beyond."""
-    remember_s: float = 86_400.0
-    """How long an answered request id is known."""
     artifact_life_s: float = 7 * 86_400.0
     """How long an uploaded artifact is kept at least."""
     approval_life_s: float = 7 * 86_400.0
