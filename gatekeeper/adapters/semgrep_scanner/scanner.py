@@ -7,6 +7,7 @@ scanned: every target must be listed, and no error reported.
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import resource
 import select
@@ -14,6 +15,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -23,6 +25,9 @@ from gatekeeper.domain.ports import ScanTarget
 from gatekeeper.errors import CouldNotCheck, InputError
 from gatekeeper.formats.semgrep_json import SemgrepReport, parse_semgrep
 
+_ROOM = "gatekeeper-scan-"
+_LEFT_SECONDS = 3600
+"""Far longer than a scan may take."""
 RULES = Path(__file__).with_name("rules")
 _PARSE_FAULTS = frozenset(
     {"PartialParsing", "Syntax error", "Lexical error", "Other syntax error", "SyntaxError", "ParseError"}
@@ -61,7 +66,8 @@ class SemgrepScanner:
             return ScanReport("semgrep", self.version, (), (), tuple(hits))
         if not self.binary.is_file():
             raise CouldNotCheck("CODE_SCAN_FAILED", f"The code scanner is not installed at {str(self.binary)!r}.")
-        room = Path(tempfile.mkdtemp(prefix="gatekeeper-scan-"))
+        _sweep(Path(tempfile.gettempdir()))
+        room = Path(tempfile.mkdtemp(prefix=_ROOM))
         try:
             files = {}
             for number, target in enumerate(shown):
@@ -120,8 +126,11 @@ class SemgrepScanner:
     def _run(self, room: Path, files: list[str]) -> tuple[SemgrepReport | None, list[str]]:
         """The report, or None and why there is none."""
         out = room / "out"
+        # The engine looks at the name it was started under.
+        program = room / "osemgrep"
+        program.symlink_to(self.binary)
         command = [
-            "osemgrep", "scan", "--experimental", "--metrics=off", "--json", "-q", "-j", "1", "--disable-nosem",
+            *_dies_with_the_gate(), str(program), "scan", "--experimental", "--metrics=off", "--json", "-q", "-j", "1", "--disable-nosem",
             "--no-git-ignore", "--timeout", "3", "--timeout-threshold", "1", "--max-target-bytes", str(MAX_BYTES + 1),
             "--no-rewrite-rule-ids", "--config", str(self._rules), *files,
         ]  # fmt: skip
@@ -131,7 +140,7 @@ class SemgrepScanner:
         }  # fmt: skip
         with out.open("wb") as sink:
             process = subprocess.Popen(
-                command, executable=str(self.binary), env=env, cwd=room, stdin=subprocess.DEVNULL, stdout=sink,
+                command, env=env, cwd=room, stdin=subprocess.DEVNULL, stdout=sink,
                 stderr=subprocess.DEVNULL, start_new_session=True,
             )  # fmt: skip
             try:
@@ -154,6 +163,22 @@ class SemgrepScanner:
             return parse_semgrep(out.read_bytes()), []
         except InputError as error:
             return None, [f"engine: {error.message}"]
+
+
+@functools.cache
+def _dies_with_the_gate() -> tuple[str, ...]:
+    setpriv = shutil.which("setpriv", path=os.defpath)
+    return (setpriv, "--pdeathsig", "KILL", "--") if setpriv else ()
+
+
+def _sweep(folder: Path) -> None:
+    """Remove copies of what was scanned that a killed gate left behind: they may hold secrets."""
+    limit = time.time() - _LEFT_SECONDS
+    for left in folder.glob(f"{_ROOM}*"):
+        with contextlib.suppress(OSError):
+            info = left.lstat()
+            if info.st_mtime < limit and info.st_uid == os.geteuid():
+                shutil.rmtree(left, ignore_errors=True)
 
 
 def _ended(pid: int, seconds: float) -> bool:
