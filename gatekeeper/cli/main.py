@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 
@@ -11,6 +12,8 @@ os.environ.setdefault("TYPER_USE_RICH", "0")
 import typer
 
 from gatekeeper import __version__
+from gatekeeper.cli import completion
+from gatekeeper.cli.connection import Ca, Config, Place, Server, TokenFile
 from gatekeeper.errors import CouldNotCheck, GatekeeperError
 
 EXIT_REFUSED, EXIT_USAGE, EXIT_COULD_NOT_CHECK = 1, 2, 3
@@ -22,8 +25,21 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-def build() -> typer.Typer:
-    """The application with all commands registered. Heavy imports wait inside the commands."""
+COMMANDS = {
+    "check": "check", "verify": "verify", "review": "review", "hook": "hook", "key": "key", "init": "init",
+    "submit": "submit", "cancel": "submit", "watch": "watch", "list": "listing", "show": "listing",
+    "ticket": "ticket", "change": "change", "attestation": "attestation", "repo": "repo", "usage": "usage",
+    "events": "usage", "serve": "serve", "token": "token", "audit": "audit", "doctor": "doctor",
+    "completion": "completion",
+}  # fmt: skip
+"""Module of each command, in the order in which help lists them."""
+
+
+def build(only: str | None = None) -> typer.Typer:
+    """The application with all commands registered, or with those of the module of `only` alone.
+
+    Heavy imports wait inside the commands; a command that is named first need not pay for the others' modules either.
+    """
     app = typer.Typer(
         name="gatekeeper",
         help="A verification gate for changes written by coding agents (not OPA Gatekeeper).\n\n"
@@ -37,18 +53,22 @@ def build() -> typer.Typer:
 
     @app.callback()
     def options(
+        ctx: typer.Context,
         version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version."),
         config: str = typer.Option("", "--config", help="The gate's settings file (docs/configuration.md)."),
+        server: Server = None,
+        token_file: TokenFile = None,
+        ca: Ca = None,
+        client_config: Config = None,
     ) -> None:
-        """Options of the program itself."""
+        """Options of the program itself; those of the server can stand behind the command as well."""
+        ctx.obj = Place(server, token_file, ca, client_config)
         del version  # its callback has done its work
         if config:
             os.environ["GATEKEEPER_CONFIG"] = config
 
-    from gatekeeper.cli import audit, check, doctor, hook, init, key, review, serve, token, verify
-
-    for module in (check, verify, review, hook, key, init, doctor, token, audit, serve):
-        module.register(app)
+    for module in dict.fromkeys(COMMANDS.values()) if only is None else (COMMANDS[only],):
+        importlib.import_module(f"gatekeeper.cli.{module}").register(app)
     return app
 
 
@@ -59,7 +79,10 @@ def main() -> int:
             from gatekeeper.observability import set_up_logging
 
             set_up_logging(level)
-        code = build()(standalone_mode=False)
+        first = sys.argv[1] if len(sys.argv) > 1 and not completion.asked() else None
+        if completion.asked():
+            completion.set_up()
+        code = build(first if first in COMMANDS else None)(standalone_mode=False)
     except GatekeeperError as error:
         print(f"gatekeeper: {error.message} [{error.code}]\n  {error.next_action}", file=sys.stderr)
         return EXIT_COULD_NOT_CHECK if isinstance(error, CouldNotCheck) else EXIT_USAGE

@@ -10,13 +10,13 @@ from gatekeeper.domain.testrun import SuiteRun, Termination
 from gatekeeper.domain.verdict import Blame, Effect, Verdict
 from gatekeeper.formats.text_safety import harmless
 
-_COLOR = {
+COLOR = {
     Verdict.ACCEPTED: "\x1b[1;32m",
     Verdict.REJECTED: "\x1b[1;31m",
     Verdict.NEEDS_HUMAN: "\x1b[1;33m",
     Verdict.UNDECIDED: "\x1b[1;35m",
 }
-_HEADLINE = {
+HEADLINE = {
     Verdict.ACCEPTED: "ACCEPTED",
     Verdict.REJECTED: "REJECTED",
     Verdict.NEEDS_HUMAN: "A PERSON MUST DECIDE",
@@ -28,16 +28,16 @@ MAX_EVIDENCE_LINES = 12
 
 def report(outcome: Outcome, *, color: bool = False) -> str:
     """The whole report as text."""
-    paint = _COLOR[outcome.verdict] if color else ""
-    lines = [f"{paint}{_HEADLINE[outcome.verdict]}{chr(27) + '[0m' if color else ''}{_subject(outcome)}"]
+    paint = COLOR[outcome.verdict] if color else ""
+    lines = [f"{paint}{HEADLINE[outcome.verdict]}{chr(27) + '[0m' if color else ''}{_subject(outcome)}"]
     reasons = [f for f in outcome.findings if f.effect is not Effect.ADVISES]
     advice = [f for f in outcome.findings if f.effect is Effect.ADVISES]
     for number, found in enumerate(reasons, 1):
-        lines += ["", *_finding(found, f"{number}.")]
+        lines += ["", *finding_lines(found, f"{number}.")]
     if advice:
         lines += ["", "Notes (these do not block):"]
         for found in advice:
-            lines += _finding(found, "-", brief=True)
+            lines += finding_lines(found, "-", brief=True)
     lines += ["", *_facts(outcome)]
     return "\n".join(lines)
 
@@ -51,13 +51,14 @@ def _subject(outcome: Outcome) -> str:
     return "  " + ", ".join(parts) if parts else ""
 
 
-def _finding(found: Finding, mark: str, *, brief: bool = False) -> list[str]:
+def finding_lines(found: Finding, mark: str, *, brief: bool = False) -> list[str]:
+    """One finding for people; its code and category are the gate's own words, all else is made harmless."""
     where = ""
     if found.path is not None:
         where = f" {harmless(found.path)}" + (f":{found.line}" if found.line else "")
     blame = f", blame {found.blame.value}" if found.blame is not Blame.NONE else ""
-    lines = _wrapped(f"{mark} {found.category} / {found.code}{blame}{where}", "   ")
-    lines += _wrapped(harmless(found.message), "   ", first="   ")
+    lines = wrapped(f"{mark} {found.category} / {found.code}{blame}{where}", "   ")
+    lines += wrapped(harmless(found.message), "   ", first="   ")
     if brief:
         return lines
     shown = harmless(found.evidence).strip("\n").splitlines()
@@ -66,11 +67,12 @@ def _finding(found: Finding, mark: str, *, brief: bool = False) -> list[str]:
         if len(cut) < len(shown):
             lines.append(f"     | ... {len(shown) - len(cut)} lines before")
         lines += [f"     | {line[: WIDTH * 2]}" for line in cut]
-    lines += _wrapped(f"-> {found.next_action}", "      ", first="   ")
+    lines += wrapped(f"-> {found.next_action}", "      ", first="   ")
     return lines
 
 
-def _wrapped(text: str, indent: str, first: str = "") -> list[str]:
+def wrapped(text: str, indent: str, first: str = "") -> list[str]:
+    """Lines no wider than the report, the later ones indented."""
     out: list[str] = []
     for part in text.splitlines() or [""]:
         out += textwrap.wrap(part, WIDTH, initial_indent=first, subsequent_indent=indent) or [first]
@@ -84,7 +86,7 @@ def _facts(outcome: Outcome) -> list[str]:
         lines.append(f"sandbox  weaker than it should be here: no {', no '.join(missing)}")
     if outcome.plan is not None:
         why = "; ".join(harmless(r.message) for r in outcome.plan.tier_reasons) or "nothing raises it"
-        lines += _wrapped(f"policy   tier {outcome.plan.tier.value} ({why})", "         ")
+        lines += wrapped(f"policy   tier {outcome.plan.tier.value} ({why})", "         ")
         lines.append(
             f"         bundle {outcome.plan.bundle.name} {outcome.plan.bundle.revision}, sha256 {outcome.plan.bundle.digest[:16]}"
         )

@@ -1,0 +1,133 @@
+"""A verification of the server for a tired reader: what was decided, why, what to do; details after that."""
+
+from __future__ import annotations
+
+from gatekeeper.api.v1.finding_pb2 import Finding as FindingMessage
+from gatekeeper.api.v1.run_pb2 import Run
+from gatekeeper.api.v1.verdict_pb2 import Mode, Tier
+from gatekeeper.api.v1.verification_pb2 import Verification
+from gatekeeper.cli.connection import block, line, moment, word
+from gatekeeper.cli.report_text import COLOR, HEADLINE, finding_lines, wrapped
+from gatekeeper.client import state_of, verdict_of
+from gatekeeper.domain.finding import Finding
+from gatekeeper.domain.lifecycle import VerificationState
+from gatekeeper.domain.verdict import EXIT_STATUS, Blame, Effect, Verdict
+
+_EFFECT = {1: Effect.BLOCKS, 2: Effect.ASKS, 3: Effect.ADVISES}
+_BLAME = {1: Blame.CHANGE, 2: Blame.ENVIRONMENT, 3: Blame.GATE}
+MAX_FINDINGS = 1000
+
+
+def exit_status(made: Verification) -> int:
+    """As of `check`; 3 for everything that has no verdict."""
+    verdict = verdict_of(made)
+    return 3 if verdict is None else EXIT_STATUS[verdict]
+
+
+def report(made: Verification, *, color: bool = False, logs: bool = False) -> str:
+    """The whole report as text. Nothing of it reaches a terminal raw."""
+    lines = [headline(made, color=color), ""]
+    found = [_finding(f) for f in made.findings[:MAX_FINDINGS]]
+    for number, one in enumerate((f for f in found if f.effect is not Effect.ADVISES), 1):
+        lines += [*finding_lines(one, f"{number}."), ""]
+    advice = [f for f in found if f.effect is Effect.ADVISES]
+    if advice:
+        lines.append("Notes (these do not block):")
+        for one in advice:
+            lines += finding_lines(one, "-", brief=True)
+        lines.append("")
+    if made.findings_omitted:
+        lines += [f"({made.findings_omitted} findings more were left out by the server)", ""]
+    if made.repair_brief:
+        lines += ["For the agent:", *(f"   {row}" for row in block(made.repair_brief).splitlines()), ""]
+    lines += _facts(made)
+    if logs:
+        for run in made.runs:
+            lines += ["", f"--- log of {line(run.suite)} on {_role(run)}", block(run.log)]
+    lines += ["", *wrapped(f"next     {_next(made)}", "         ")]
+    return "\n".join(lines)
+
+
+def headline(made: Verification, *, color: bool = False) -> str:
+    """One line: the verdict or the state, and of what."""
+    verdict, state = verdict_of(made), state_of(made)
+    if verdict is not None:
+        paint, end = (COLOR[verdict], "\x1b[0m") if color else ("", "")
+        first = f"{paint}{HEADLINE[verdict]}{end}"
+        if not made.current:
+            first += " (no longer current)"
+    else:
+        first = f"{state.value if state else 'UNKNOWN STATE'} (no verdict)"
+    base = f" onto {line(made.base_commit, 12).removesuffix('...')}" if made.base_commit else ""
+    change = "/".join(made.name.split("/")[1:6:2])
+    return f"{first}  {line(change)}, head {made.head_commit[:12] if made.head_commit.isalnum() else '?'}{base if base.strip().isascii() else ''}"
+
+
+def _finding(message: FindingMessage) -> Finding:
+    return Finding(
+        code=line(message.code, 64),
+        category=line(message.category, 64),
+        effect=_EFFECT.get(message.effect, Effect.BLOCKS),
+        blame=_BLAME.get(message.blame, Blame.NONE),
+        message=message.message,
+        next_action=block(message.next_action),
+        path=message.path if message.HasField("path") else None,
+        line=message.line if message.HasField("line") else None,
+        evidence=message.evidence,
+        primary=message.primary,
+    )
+
+
+def _facts(made: Verification) -> list[str]:
+    lines = [f"run      {_run(run)}" for run in made.runs]
+    missing = sorted({line(m, 64) for r in made.runs for m in r.engine.missing})
+    if missing:
+        lines.append(f"sandbox  weaker than it should be there: no {', no '.join(missing)}")
+    if made.HasField("policy"):
+        why = "; ".join(line(r.message) for r in made.policy.tier_reasons) or "nothing raises it"
+        lines += wrapped(f"policy   tier {word(made.policy.tier, Tier, 'TIER_')} ({why})", "         ")
+        lines.append(
+            f"         bundle {line(made.policy.bundle)} {line(made.policy.revision)}, sha256 {line(made.policy.digest[:16])}"
+        )
+    lines += [f"needs    {need.count} x {line(need.role)}: {line(need.cause)}" for need in made.needs]
+    if made.waived:
+        lines.append(f"waived   {', '.join(line(w, 64) for w in made.waived)}")
+    lines.append(f"mode     {word(made.mode, Mode, 'MODE_')}, attempt {made.attempt}, retry {made.retry}")
+    lines.append(f"signed   {line(made.attestation) or 'nothing'}")
+    if made.HasField("end_time"):
+        took = made.end_time.ToSeconds() - made.create_time.ToSeconds()
+        lines.append(f"time     {moment(made.end_time)}, {took} s after it was submitted")
+    lines.append(f"name     {line(made.name, 400)}")
+    return lines
+
+
+def _role(run: Run) -> str:
+    return word(run.role, Run.Role, "ROLE_").replace("_", " ")
+
+
+def _run(run: Run) -> str:
+    counts = ", ".join(f"{n} {line(w, 32)}" for w, n in sorted(run.counts.items())) or "no single results"
+    end = (
+        f"exit {run.exit}"
+        if run.HasField("exit")
+        else word(run.termination, Run.Termination, "TERMINATION_").replace("_", " ")
+    )
+    seconds = run.wall_time.ToMilliseconds() / 1000
+    return f"{line(run.suite)} on {_role(run)}: {end}, {counts} ({seconds:.1f} s, {line(run.guarantee, 32) or 'no guarantee'})"
+
+
+def _next(made: Verification) -> str:
+    verdict, state, name = verdict_of(made), state_of(made), line(made.name, 400)
+    if verdict is Verdict.ACCEPTED:
+        return "It may land. Whoever enforces fetches the signed verdict: gatekeeper attestation fetch --help"
+    if verdict is Verdict.REJECTED:
+        return "Mend what the reasons name, commit, and submit the new head with the same change key."
+    if verdict is Verdict.NEEDS_HUMAN:
+        return f"A reviewer decides: gatekeeper review {name}"
+    if verdict is Verdict.UNDECIDED:
+        return f"It blocks until it can be checked. A reviewer can let the gate try again: gatekeeper review {name} --retry"
+    if state is VerificationState.SUPERSEDED:
+        return f"A newer head took its place: gatekeeper show {line(made.superseded_by, 400)}"
+    if state is VerificationState.CANCELLED:
+        return "Somebody cancelled it; submit again for a verdict."
+    return f"Wait for it: gatekeeper watch {name}"
