@@ -26,19 +26,36 @@ def _version(wanted: bool) -> None:
 
 
 COMMANDS = {
-    "check": "check", "verify": "verify", "review": "review", "hook": "hook", "key": "key", "init": "init",
-    "submit": "submit", "cancel": "submit", "watch": "watch", "list": "listing", "show": "listing",
-    "ticket": "ticket", "change": "change", "attestation": "attestation", "repo": "repo", "usage": "usage",
-    "events": "usage", "serve": "serve", "token": "token", "audit": "audit", "doctor": "doctor",
-    "completion": "completion",
-}  # fmt: skip
-"""Module of each command, in the order in which help lists them."""
+    "check": ("check", "Judge one change here, without a server."),
+    "verify": ("verify", "Prove offline that a commit has a signed verdict."),
+    "review": ("review", "Look at a change and decide: approve, or ask for changes."),
+    "hook": ("hook", "Make a git server demand the signed verdict."),
+    "key": ("key", "Keys and trust files."),
+    "init": ("init", "Starter files for a repository; caches of a machine."),
+    "submit": ("submit", "Submit one head of a change to the server."),
+    "watch": ("watch", "Watch verifications until all are final."),
+    "list": ("listing", "List changes or verifications, newest first."),
+    "show": ("listing", "Show a verdict: reasons, runs, what to do next."),
+    "cancel": ("submit", "Cancel a verification that is not final."),
+    "ticket": ("ticket", "Plans: create, show, list, approve, reject, amend."),
+    "change": ("change", "Pieces of work: show, list, abandon, question."),
+    "attestation": ("attestation", "Signed statements: get, list, fetch for a hook."),
+    "repo": ("repo", "Repositories of the gate: register, show, list."),
+    "usage": ("usage", "Report what models consumed."),
+    "events": ("usage", "Print the record of state changes."),
+    "serve": ("serve", "Run the gate as a service."),
+    "token": ("token", "Credentials of the service, on its own machine."),
+    "audit": ("audit", "The record of every decision, on its own machine."),
+    "doctor": ("doctor", "Say what is configured, reachable and missing."),
+    "completion": ("completion", "Print the completion script of a shell."),
+}
+"""By command: its module, and the line in `gatekeeper --help`, in the order there."""
 
 
 def build(only: str | None = None) -> typer.Typer:
-    """The application with all commands registered, or with those of the module of `only` alone.
+    """The application with all commands, with those of the module of the command `only`, or for `only` = "" with their names alone.
 
-    Heavy imports wait inside the commands; a command that is named first need not pay for the others' modules either.
+    Heavy imports wait inside the commands; whoever names a command first, or asks for the list, need not pay for the rest.
     """
     app = typer.Typer(
         name="gatekeeper",
@@ -67,9 +84,25 @@ def build(only: str | None = None) -> typer.Typer:
         if config:
             os.environ["GATEKEEPER_CONFIG"] = config
 
-    for module in dict.fromkeys(COMMANDS.values()) if only is None else (COMMANDS[only],):
+    if only is not None and only not in COMMANDS:
+        for name, (_, words) in COMMANDS.items():
+            app.command(name, help=words)(lambda: None)
+        return app
+    modules = [module for name, (module, _) in COMMANDS.items() if only in (None, name)]
+    for module in dict.fromkeys(modules):
         importlib.import_module(f"gatekeeper.cli.{module}").register(app)
     return app
+
+
+def _needed() -> str | None:
+    """What `build` must register for this command line."""
+    if completion.asked():
+        completion.set_up()
+        return None
+    words = sys.argv[1:]
+    if words in ([], ["--help"], ["-h"]):
+        return ""
+    return words[0] if words[0] in COMMANDS else None
 
 
 def main() -> int:
@@ -79,10 +112,7 @@ def main() -> int:
             from gatekeeper.observability import set_up_logging
 
             set_up_logging(level)
-        first = sys.argv[1] if len(sys.argv) > 1 and not completion.asked() else None
-        if completion.asked():
-            completion.set_up()
-        code = build(first if first in COMMANDS else None)(standalone_mode=False)
+        code = build(_needed())(standalone_mode=False)
     except GatekeeperError as error:
         print(f"gatekeeper: {error.message} [{error.code}]\n  {error.next_action}", file=sys.stderr)
         return EXIT_COULD_NOT_CHECK if isinstance(error, CouldNotCheck) else EXIT_USAGE
