@@ -166,8 +166,8 @@ def change(record: ChangeRecord) -> change_pb2.Change:
     )
 
 
-def verification(record: VerificationRecord, *, full: bool = True) -> verification_pb2.Verification:
-    """A verification; with its report and repair brief where `full` and decided. At most 4 MiB."""
+def verification(record: VerificationRecord, now: float, *, full: bool = True) -> verification_pb2.Verification:
+    """A verification as it is at `now`; with its report and repair brief where `full` and decided. At most 4 MiB."""
     message = verification_pb2.Verification(
         name=record.name,
         revision=record.revision,
@@ -175,7 +175,7 @@ def verification(record: VerificationRecord, *, full: bool = True) -> verificati
         verdict=verdict(record.verdict),
         mode=mode(record.mode),
         purpose=purpose(record.purpose),
-        current=record.current,
+        current=record.current and (record.expire_time is None or record.expire_time > now),
         ticket=record.ticket,
         ticket_digest=record.ticket_digest,
         target_ref=record.target_ref,

@@ -43,8 +43,10 @@ class Gate:
         self.uploads = Workers(limits.all_uploads, limits.all_uploads, "gatekeeper-upload")
         self.upload_slots = Slots("UPLOADS_EXHAUSTED", "uploads", limits.uploads, limits.all_uploads)
         self.watch_slots = Slots("WATCHES_EXHAUSTED", "watches", limits.watches)
+        self.call_slots = Slots("RATE_LIMITED", "calls", limits.calls)
         self.credentials = Credentials(service, limits.credential_cache_s)
         self.rate = RateLimiter(limits.calls_per_s, limits.burst)
+        self.refusals = RateLimiter(limits.refusals_per_s, limits.refusals_burst)
 
     def close(self) -> None:
         """Let the threads go."""
@@ -66,6 +68,11 @@ class Call:
     def service(self) -> Service:
         """The ports."""
         return self.gate.service
+
+    @property
+    def now(self) -> float:
+        """The time of day."""
+        return self.service.clock.now()
 
     async def read(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run a use case that only reads."""
@@ -133,7 +140,9 @@ class Guard:
         failed: Exception | None = None
         try:
             async with asyncio.timeout(deadline.remaining):
-                yield await self._admit(context, deadline)
+                call = await self._admit(context, deadline)
+                with self._gate.call_slots.taken(call.caller.principal.id):
+                    yield call
         except TimeoutError:
             failed = deadline_passed()
         except Exception as error:
@@ -151,12 +160,21 @@ class Guard:
         try:
             require_role(self._name, caller)
         except GatekeeperError as error:
-            if error.code in PERMISSION_CODES:
+            if error.code in PERMISSION_CODES and self._worth_recording(caller):
                 await self._gate.writes.run(
                     deadline, refused, self._gate.service, caller, f"rpc.{self._name}", "", error.code
                 )
             raise
         return Call(self._gate, self._name, caller, deadline)
+
+    def _worth_recording(self, caller: Caller) -> bool:
+        """False once a client was refused so often that recording more of it would only fill the audit log."""
+        try:
+            self._gate.refusals.take(caller.principal.id)
+        except RequestRefused:
+            _LOG.warning("%s is refused again and again; not all of it is recorded", caller.credential)
+            return False
+        return True
 
     async def _authenticate(self, context: Context, deadline: Deadline) -> Caller:
         metadata = context.invocation_metadata() or ()

@@ -21,12 +21,19 @@ class ApiLimits:
     """Calls of one principal, in the long run."""
     burst: int = 300
     """Calls of one principal at once."""
+    calls: int = 200
+    """Calls of one principal that are open at once, streams included."""
+    refusals_per_s: float = 1.0
+    """Refusals by role of one principal that the audit log takes, in the long run."""
+    refusals_burst: int = 100
     watches: int = 100
     """Streams of WatchVerification of one principal."""
     uploads: int = 4
     """Uploads of one principal."""
     all_uploads: int = 16
     """Uploads of everybody: each keeps a thread."""
+    health_watches: int = 32
+    """Streams of the health service, which nobody needs a credential for."""
     all_calls: int = 512
     """Calls of everybody that are open at once, streams included."""
     chunk_wait_s: float = 30.0

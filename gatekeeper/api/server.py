@@ -10,14 +10,13 @@ import os
 import stat
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import grpc
 from google.protobuf import message_factory
 from google.protobuf.descriptor import ServiceDescriptor
 from grpc_health.v1 import health_pb2, health_pb2_grpc
-from grpc_health.v1.health import aio as health_aio
 
+from gatekeeper.api.health import Health
 from gatekeeper.api.interceptors import Gate, Guard
 from gatekeeper.api.limits import ApiLimits
 from gatekeeper.api.servicers.kept import ArtifactServicer, AttestationServicer, AuditServicer, EventServicer
@@ -89,7 +88,7 @@ class ApiServer:
         self._settings, self._queue_up = settings, queue_up
         self.gate = Gate(service, settings.limits)
         self.news = News(self.gate)
-        self._health = health_aio.HealthServicer()
+        self._health = Health(settings.limits.health_watches)
         self._tasks: list[asyncio.Task[None]] = []
         self._server = grpc.aio.server(options=_options(), maximum_concurrent_rpcs=settings.limits.all_calls)
         self.address = ""
@@ -119,6 +118,7 @@ class ApiServer:
         self.gate.stopping.set()
         await self._set_health(False)
         self.news.wake()
+        self._health.end()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)

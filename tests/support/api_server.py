@@ -26,7 +26,7 @@ from gatekeeper.api.v1 import repositories_pb2, tickets_pb2
 from gatekeeper.domain.lifecycle import ChangeState, VerificationState
 from gatekeeper.domain.principal import Principal
 from gatekeeper.domain.records import CredentialRecord, VerificationRecord
-from gatekeeper.domain.verdict import Mode, Verdict
+from gatekeeper.domain.verdict import Verdict
 from gatekeeper.workflow.service.moves import move_change, move_verification
 from gatekeeper.workflow.service.service import Service
 
@@ -280,6 +280,3 @@ def decide(
         if not change.state.final:
             move_change(tx, service, change, state, None, verdict=verdict, needs=tuple(needs))
     return stored
-
-
-__all__ = ["Mode"]

@@ -122,13 +122,13 @@ class VerificationServicer:
         """Submit a head."""
         command = submit_command(request, call.name)
         record = await call.write(submissions.submit, call.service, call.caller, command)
-        return p.SubmitResponse(verification=convert.verification(record))
+        return p.SubmitResponse(verification=convert.verification(record, call.now))
 
     async def GetVerification(self, request: p.GetVerificationRequest, call: Call) -> p.GetVerificationResponse:
         """One verification in full."""
         name = resource_name(Kind.VERIFICATION, request.name, "name")
         record = await call.read(verifications.get, call.service, name)
-        return p.GetVerificationResponse(verification=convert.verification(record))
+        return p.GetVerificationResponse(verification=convert.verification(record, call.now))
 
     async def ListVerifications(self, request: p.ListVerificationsRequest, call: Call) -> p.ListVerificationsResponse:
         """Verifications of a change, or of all of a repository."""
@@ -150,7 +150,7 @@ class VerificationServicer:
             current_only=request.current_only,
         )
         return p.ListVerificationsResponse(
-            verifications=[convert.verification(r, full=False) for r in found.rows],
+            verifications=[convert.verification(r, call.now, full=False) for r in found.rows],
             next_page_token=token_of(found.after, request),
         )
 
@@ -168,7 +168,7 @@ class VerificationServicer:
                     shown = record
                     if record.state.final:
                         shown = await call.read(verifications.get, call.service, name)
-                    yield p.WatchVerificationResponse(verification=convert.verification(shown))
+                    yield p.WatchVerificationResponse(verification=convert.verification(shown, call.now))
 
     async def CancelVerification(
         self, request: p.CancelVerificationRequest, call: Call
@@ -182,7 +182,7 @@ class VerificationServicer:
             text(request.comment, "comment", MAX_COMMENT, lines=True),
             request_of(call.name, request),
         )
-        return p.CancelVerificationResponse(verification=convert.verification(record))
+        return p.CancelVerificationResponse(verification=convert.verification(record, call.now))
 
 
 def submit_command(request: p.SubmitRequest, name: str) -> SubmitCommand:

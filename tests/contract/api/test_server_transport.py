@@ -191,6 +191,26 @@ def test_health_follows_the_store_and_the_queue(service):
         _until(lambda: health(server) == serving)
 
 
+def test_health_streams_are_counted_follow_changes_and_end_with_the_gate(service):
+    queue = {"up": True}
+    limits = replace(LIMITS, health_watches=2)
+    with running(service, replace(LOOPBACK, limits=limits, grace_s=30.0), queue_up=lambda: queue["up"]) as server:
+        serving, other = health_pb2.HealthCheckResponse.SERVING, health_pb2.HealthCheckResponse.NOT_SERVING
+        _until(lambda: health(server) == serving)
+        stub = health_pb2_grpc.HealthStub(server.channel)
+        streams = [stub.Watch(health_pb2.HealthCheckRequest(), timeout=20) for _ in range(2)]
+        assert [next(s).status for s in streams] == [serving, serving]
+        with pytest.raises(grpc.RpcError) as error:
+            next(stub.Watch(health_pb2.HealthCheckRequest(), timeout=20))
+        assert error.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+        queue["up"] = False
+        assert [next(s).status for s in streams] == [other, other]
+        begun = time.monotonic()
+        server.run(server.server.stop())
+        assert [list(s) for s in streams] == [[], []]
+        assert time.monotonic() - begun < 15
+
+
 def test_reflection_is_off_unless_asked_for(service):
     def ask(server) -> list[str]:
         stub = reflection_pb2_grpc.ServerReflectionStub(server.channel)
