@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from gatekeeper.adapters.file_reports import FileReports
     from gatekeeper.adapters.git_mirror import GitMirror, GitNotesStore
     from gatekeeper.adapters.git_mirror.enforcer import EnforcerRepository
+    from gatekeeper.adapters.git_mirror.sources import Remotes
     from gatekeeper.adapters.kingfisher_scanner.scanner import KingfisherScanner
     from gatekeeper.adapters.local_key_signer import LocalKeySigner
     from gatekeeper.adapters.opa_policy import OpaPolicy
@@ -438,11 +439,11 @@ def opa_program() -> Path | None:
     return find_opa(libexec())
 
 
-def git_repositories(where: Paths) -> GitMirror:
-    """Mirrors of repositories on this machine."""
+def git_repositories(where: Paths, remotes: Remotes | None = None) -> GitMirror:
+    """Mirrors of repositories on this machine and, with the operator's `remotes`, of those that https and ssh reach."""
     from gatekeeper.adapters.git_mirror import GitMirror
 
-    return GitMirror(where)
+    return GitMirror(where, remotes)
 
 
 # --- keys and enforcement -----------------------------------------------------------------------------------------

@@ -240,11 +240,10 @@ class BubblewrapSandbox:
 
 
 def _hold(tree: Path, stack: contextlib.ExitStack) -> None:
-    """Keep a shared lock on the tree while it is used: what sweeps old trees asks for an exclusive one first."""
+    """Keep a shared lock on the tree while it is used: what sweeps old trees takes an exclusive one, and then renames it."""
     handle = os.open(tree, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     stack.callback(os.close, handle)
-    with contextlib.suppress(BlockingIOError):
-        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    fcntl.flock(handle, fcntl.LOCK_SH)
     if not os.path.samestat(os.fstat(handle), os.stat(tree)):
         raise CouldNotCheck("SANDBOX_FAILED", "The tree was removed before the run began.")
 

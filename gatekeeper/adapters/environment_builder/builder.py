@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -33,6 +35,12 @@ _PASSED_ON = (
     "https_proxy",
     "no_proxy",
 )
+
+
+@functools.cache
+def _dies_with_the_gate() -> tuple[str, ...]:
+    setpriv = shutil.which("setpriv", path=os.defpath)
+    return (setpriv, "--pdeathsig", "KILL", "--") if setpriv else ()
 
 
 class UvEnvironmentBuilder:
@@ -132,7 +140,7 @@ class UvEnvironmentBuilder:
         # --no-config: no settings file of the base is obeyed; the operator's is named by UV_CONFIG_FILE or is variables.
         uv = Path(sys.prefix) / "bin" / "uv"
         arguments = [
-            str(uv), "pip", "install", "-q", "--no-config", "--color", "never", "--python", str(place / "bin" / "python"),
+            *_dies_with_the_gate(), str(uv), "pip", "install", "-q", "--no-config", "--color", "never", "--python", str(place / "bin" / "python"),
             "--link-mode", "copy", "--only-binary", ":all:",
         ]  # fmt: skip
         if wanted.hashed:

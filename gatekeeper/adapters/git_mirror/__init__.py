@@ -2,5 +2,6 @@
 
 from gatekeeper.adapters.git_mirror.mirror import GitMirror
 from gatekeeper.adapters.git_mirror.notes import GitNotesStore
+from gatekeeper.adapters.git_mirror.sources import Remotes
 
-__all__ = ["GitMirror", "GitNotesStore"]
+__all__ = ["GitMirror", "GitNotesStore", "Remotes"]

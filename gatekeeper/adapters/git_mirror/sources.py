@@ -6,7 +6,6 @@ bytes: what answers there may be slow, endless, or lead elsewhere.
 
 from __future__ import annotations
 
-import ipaddress
 import os
 import shlex
 from collections.abc import Mapping
@@ -202,6 +201,8 @@ def _quoted(path: Path) -> str:
 
 
 def _loopback(parts: SplitResult) -> bool:
+    import ipaddress
+
     try:
         return ipaddress.ip_address(parts.hostname or "").is_loopback
     except ValueError:
