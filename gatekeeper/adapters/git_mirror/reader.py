@@ -69,8 +69,10 @@ class ObjectReader:
         """Send one question and read the first line of the answer: (object id, type, size), None for no such object."""
         if not name or any(c.isspace() for c in name):
             raise ValueError("a name with white space")
+        if self._process is not None and self._process.poll() is not None:
+            self._stop()
         process = self._process
-        if process is None or process.poll() is not None:
+        if process is None:
             process = self._process = subprocess.Popen(
                 command(self._git_dir, "cat-file", "--batch-command"),
                 stdin=subprocess.PIPE,
