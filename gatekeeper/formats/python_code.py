@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import ast
 import copy
+import itertools
+import threading
 import warnings
-from collections.abc import Iterator
-from functools import lru_cache
+import weakref
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
 from typing import Any
 
 MAX_SOURCE = 1_000_000
@@ -17,7 +20,44 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
-@lru_cache(maxsize=256)
+class _Kept:
+    """The trees parsed last, bounded by the size of their sources: a service judges changes of any size for weeks."""
+
+    def __init__(self, characters: int) -> None:
+        self._left = characters
+        self._trees: OrderedDict[str, ast.Module | None] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, source: str, make: Callable[[str], ast.Module | None]) -> ast.Module | None:
+        with self._lock:
+            if source in self._trees:
+                self._trees.move_to_end(source)
+                return self._trees[source]
+        tree = make(source)
+        with self._lock:
+            if source not in self._trees:
+                self._trees[source] = tree
+                self._left -= len(source)
+            while self._left < 0 and len(self._trees) > 1:
+                self._left += len(self._trees.popitem(last=False)[0])
+        return tree
+
+
+_kept = _Kept(4 * MAX_SOURCE)
+_below: weakref.WeakKeyDictionary[ast.AST, tuple[ast.AST, ...]] = weakref.WeakKeyDictionary()
+
+
+def walk(tree: ast.AST) -> Iterator[ast.AST]:
+    """As `ast.walk`, remembered for modules, functions and classes: a dozen checks walk the same trees."""
+    if not isinstance(tree, (ast.Module, *_DEFINITION)):
+        return ast.walk(tree)
+    below = _below.get(tree)
+    if below is None:
+        # Without the tree itself, which would keep its own entry alive.
+        below = _below[tree] = tuple(itertools.islice(ast.walk(tree), 1, None))
+    return itertools.chain((tree,), below)
+
+
 def parse(source: str | None) -> ast.Module | None:
     """The syntax tree, or None for a text that is missing, too long, too deep or no Python.
 
@@ -25,6 +65,10 @@ def parse(source: str | None) -> ast.Module | None:
     """
     if source is None or len(source) > MAX_SOURCE or "\x00" in source:
         return None
+    return _kept.get(source, _parsed)
+
+
+def _parsed(source: str) -> ast.Module | None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a doubtful escape in hostile code is not our warning
@@ -47,7 +91,7 @@ def definitions(tree: ast.AST, prefix: str = "") -> Iterator[tuple[str, Definiti
 
 def functions(tree: ast.AST) -> Iterator[Function]:
     """All functions and methods at any depth."""
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             yield node
 
@@ -70,7 +114,7 @@ def meaning(tree: ast.AST) -> str:
     """
     taken: list[tuple[Any, list[ast.stmt]]] = []
     try:
-        for node in ast.walk(tree):
+        for node in walk(tree):
             body = getattr(node, "body", None)
             if isinstance(body, list) and any(_idle(s) for s in body):
                 taken.append((node, body))
@@ -147,7 +191,7 @@ def strings(tree: ast.AST) -> Iterator[tuple[str, ast.AST]]:
 def constants(tree: ast.AST) -> set[object]:
     """Constants of the code as values: strings, numbers, and negated numbers."""
     found: set[object] = set()
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.Constant):
             found.add(node.value)
         elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant):
@@ -160,7 +204,7 @@ def constants(tree: ast.AST) -> set[object]:
 def imports(tree: ast.AST) -> dict[str, str]:
     """Local name -> dotted name of what was imported under it; relative imports begin with a dot."""
     table: dict[str, str] = {}
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 table[alias.asname or alias.name.split(".")[0]] = (

@@ -65,7 +65,7 @@ def _failures(tree: ast.AST) -> Counter[str]:
     """Ways in which a script says that something is wrong."""
     found: Counter[str] = Counter()
     names = python_code.imports(tree)
-    for node in ast.walk(tree):
+    for node in python_code.walk(tree):
         if isinstance(node, ast.Return) and node.value is not None and _may_fail(node.value):
             found["return of a status"] += 1
         elif isinstance(node, ast.Yield | ast.YieldFrom):

@@ -25,7 +25,7 @@ def answers(module: Module, modules: Modules) -> list[Finding]:
     tables = _new_tables(module)
     for function in fresh:
         before = next((f for f in python_code.functions(module.before) if f.name == function.name), None)
-        earlier = {ast.dump(n) for n in ast.walk(before)} if before else set()
+        earlier = {ast.dump(n) for n in python_code.walk(before)} if before else set()
         out += _by_digest(module, function, earlier, tables)
         out += _special_cases(module, modules, function, earlier, tables)
     return sorted(out, key=lambda f: f.effect is not Effect.BLOCKS)
@@ -35,7 +35,7 @@ def _test_data(module: Module, modules: Modules) -> Iterator[Finding]:
     names = python_code.imports(module.after)
     if not any(
         _FILES.search(dotted(n.func, names) or getattr(n.func, "attr", ""))
-        for n in ast.walk(module.after)
+        for n in python_code.walk(module.after)
         if isinstance(n, ast.Call)
     ):
         return
@@ -60,7 +60,7 @@ def _test_data(module: Module, modules: Modules) -> Iterator[Finding]:
 def _new_tables(module: Module) -> dict[str, ast.Dict]:
     def tables(tree: ast.AST) -> dict[str, ast.Dict]:
         found = {}
-        for node in ast.walk(tree):
+        for node in python_code.walk(tree):
             if isinstance(node, ast.Assign | ast.AnnAssign) and isinstance(node.value, ast.Dict):
                 for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
                     if isinstance(target, ast.Name):
@@ -74,19 +74,19 @@ def _new_tables(module: Module) -> dict[str, ast.Dict]:
 def _by_digest(module: Module, function: Function, earlier: set[str], tables: dict[str, ast.Dict]) -> Iterator[Finding]:
     """The function digests its input and returns what it finds under the digest."""
     names = python_code.imports(module.after)
-    calls = [n for n in ast.walk(function) if isinstance(n, ast.Call) and (_HASHES.fullmatch(dotted(n.func, names)) or getattr(n.func, "attr", "") in ("hexdigest", "digest"))]  # fmt: skip
+    calls = [n for n in python_code.walk(function) if isinstance(n, ast.Call) and (_HASHES.fullmatch(dotted(n.func, names)) or getattr(n.func, "attr", "") in ("hexdigest", "digest"))]  # fmt: skip
     if not any(ast.dump(c) not in earlier for c in calls):
         return
     lookup = any(
         isinstance(n, ast.Return) and n.value is not None
         and any(isinstance(m, ast.Name) and m.id in tables for m in ast.walk(n.value))
-        for n in ast.walk(function)
+        for n in python_code.walk(function)
     )  # fmt: skip
-    lookup = lookup or any(isinstance(n, ast.Assign | ast.NamedExpr) and isinstance(n.value, ast.Call | ast.Subscript) and any(isinstance(m, ast.Name) and m.id in tables for m in ast.walk(n.value)) for n in ast.walk(function))  # fmt: skip
+    lookup = lookup or any(isinstance(n, ast.Assign | ast.NamedExpr) and isinstance(n.value, ast.Call | ast.Subscript) and any(isinstance(m, ast.Name) and m.id in tables for m in ast.walk(n.value)) for n in python_code.walk(function))  # fmt: skip
     branch = any(
         isinstance(n, ast.If | ast.IfExp) and any((isinstance(v, str) and re.fullmatch(r"[0-9a-f]{6,128}", v)) or (isinstance(v, int) and abs(v) > 65_535) for v in python_code.constants(n.test))
         and (isinstance(n, ast.IfExp) or any(isinstance(m, ast.Return | ast.Assign) for s in n.body for m in ast.walk(s)))
-        for n in ast.walk(function)
+        for n in python_code.walk(function)
     )  # fmt: skip
     if lookup or branch:
         yield finding(
@@ -129,7 +129,7 @@ def _keys(test: ast.expr) -> tuple[set[object], int]:
     """Constants that a condition compares names with, and how many comparisons there are."""
     found: set[object] = set()
     count = 0
-    for node in ast.walk(test):
+    for node in python_code.walk(test):
         if isinstance(node, ast.Compare) and all(isinstance(o, ast.Eq | ast.In | ast.Is) for o in node.ops):
             values = python_code.constants(node)
             found |= values
@@ -140,7 +140,7 @@ def _keys(test: ast.expr) -> tuple[set[object], int]:
 def _special_cases(
     module: Module, modules: Modules, function: Function, earlier: set[str], tables: dict[str, ast.Dict]
 ) -> Iterator[Finding]:
-    for node in ast.walk(function):
+    for node in python_code.walk(function):
         if ast.dump(node) in earlier:
             continue
         if isinstance(node, ast.If):
@@ -168,8 +168,8 @@ def _special_cases(
                 effect=None if strong else Effect.ASKS,
             )  # fmt: skip
             return
-    used = {n.id for n in ast.walk(function) if isinstance(n, ast.Name) and n.id in tables}
-    computed = any(isinstance(n, ast.Return) and isinstance(n.value, ast.BinOp | ast.Call | ast.ListComp | ast.JoinedStr) and not any(isinstance(m, ast.Name) and m.id in tables for m in ast.walk(n.value)) for n in ast.walk(function))  # fmt: skip
+    used = {n.id for n in python_code.walk(function) if isinstance(n, ast.Name) and n.id in tables}
+    computed = any(isinstance(n, ast.Return) and isinstance(n.value, ast.BinOp | ast.Call | ast.ListComp | ast.JoinedStr) and not any(isinstance(m, ast.Name) and m.id in tables for m in ast.walk(n.value)) for n in python_code.walk(function))  # fmt: skip
     for name in sorted(used):
         table = tables[name]
         rows = [
@@ -185,7 +185,7 @@ def _special_cases(
             and _telling(v)
             and _telling(v) <= modules.test_constants
         ]
-        returned = any(isinstance(n, ast.Return) and n.value is not None and any(isinstance(m, ast.Name) and m.id == name for m in ast.walk(n.value)) for n in ast.walk(function))  # fmt: skip
+        returned = any(isinstance(n, ast.Return) and n.value is not None and any(isinstance(m, ast.Name) and m.id == name for m in ast.walk(n.value)) for n in python_code.walk(function))  # fmt: skip
         if computed and returned and rows and len(hits) * 2 > len(rows):
             yield finding(
                 "ANSWERS_HARDCODED", f"{function.name}() first looks into `{name}`, whose inputs and results are those of the tests.",

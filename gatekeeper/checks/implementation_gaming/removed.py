@@ -42,7 +42,7 @@ def _names_after(modules: Modules) -> dict[str, set[str]]:
     for module in modules.changed:
         for name, node in python_code.definitions(module.after):
             found.setdefault(name.split(".")[-1], set()).add(_body(node))
-        for part in ast.walk(module.after):
+        for part in python_code.walk(module.after):
             if isinstance(part, ast.alias):
                 found.setdefault((part.asname or part.name).split(".")[-1], set())
             elif isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):

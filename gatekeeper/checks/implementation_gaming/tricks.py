@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from gatekeeper.checks.implementation_gaming.modules import Module
 from gatekeeper.domain.finding import Finding, finding
 from gatekeeper.domain.verdict import Effect
-from gatekeeper.formats.python_code import dotted, folded, imports, strings
+from gatekeeper.formats.python_code import dotted, folded, imports, strings, walk
 
 _RUNNER_TEXT = re.compile(r"_?pytest(?:$|[._].*)|py\.test|PYTEST_\w*|_?unittest(?:$|\..*)|nose2?|TOX_\w+|_called_from_test|.*PYTEST_CURRENT_TEST.*|conftest(?:\.py)?", re.DOTALL)  # fmt: skip
 _CI_TEXT = {
@@ -74,7 +74,7 @@ def _hits(tree: ast.Module) -> Iterator[_Hit]:
 
 
 def _detection(tree: ast.Module, names: dict[str, str]) -> Iterator[_Hit]:
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.Import | ast.ImportFrom):
             modules = [a.name for a in node.names] if isinstance(node, ast.Import) else [node.module or ""]
             if any(m.split(".")[0] in ("pytest", "_pytest", "hypothesis") for m in modules) or any(
@@ -92,12 +92,12 @@ def _detection(tree: ast.Module, names: dict[str, str]) -> Iterator[_Hit]:
             yield _Hit("CALLER_INSPECTED", f"The code reads `{node.attr}` of its caller's frame or code.", node)
     watched = any(
         isinstance(n, ast.Attribute | ast.Name | ast.Call) and _WATCHED.fullmatch(dotted(n.func if isinstance(n, ast.Call) else n, names))
-        for n in ast.walk(tree)
+        for n in walk(tree)
     )  # fmt: skip
     if not watched:
         watched = any(
             isinstance(n, ast.Call) and dotted(n.func, names) in ("getattr", "hasattr", "__import__", "vars", "globals")
-            for n in ast.walk(tree)
+            for n in walk(tree)
         )
     for value, node in strings(tree):
         if not watched or not isinstance(node, ast.expr):
@@ -147,7 +147,7 @@ def _returns(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> list[
 
 def _equality(tree: ast.Module) -> Iterator[_Hit]:
     message = "`{}` gives the same answer for every operand, so any comparison in a test succeeds."
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.FunctionDef) and node.name in _ALWAYS:
             answers = _returns(node)
             if answers and None not in answers and len(set(answers)) == 1 and answers[0] is (node.name != "__ne__"):
@@ -191,7 +191,7 @@ def _patches(tree: ast.Module, names: dict[str, str]) -> Iterator[_Hit]:
             node = node.value
         return node.id if isinstance(node, ast.Name) else ""
 
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign | ast.Delete):
             targets = node.targets if isinstance(node, ast.Assign | ast.Delete) else [node.target]
             flat = [e for t in targets for e in (t.elts if isinstance(t, ast.Tuple | ast.List) else [t])]
@@ -226,8 +226,8 @@ def _ends(tree: ast.Module, names: dict[str, str]) -> Iterator[_Hit]:
     main_guard = {
         id(n) for s in tree.body if isinstance(s, ast.If) and "__name__" in ast.dump(s.test) for n in ast.walk(s)
     }
-    inside = {id(n) for f in ast.walk(tree) if isinstance(f, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) for n in ast.walk(f)}  # fmt: skip
-    for node in ast.walk(tree):
+    inside = {id(n) for f in walk(tree) if isinstance(f, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) for n in walk(f)}  # fmt: skip
+    for node in walk(tree):
         if isinstance(node, ast.Raise) and node.exc is not None:
             raised = dotted(node.exc.func if isinstance(node.exc, ast.Call) else node.exc, names)
             if raised in ("unittest.SkipTest", "unittest.case.SkipTest", "SkipTest") or raised.startswith(

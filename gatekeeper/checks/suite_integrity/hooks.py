@@ -66,7 +66,7 @@ def hooks(situation: Situation) -> list[Finding]:
 def _defined(tree: ast.Module) -> dict[str, ast.FunctionDef]:
     """Hooks at any depth (plugin classes), also under another name through hookimpl(specname=...)."""
     out = {}
-    for node in ast.walk(tree):
+    for node in python_code.walk(tree):
         if isinstance(node, ast.FunctionDef):
             name = node.name
             for decorator in node.decorator_list:
@@ -82,7 +82,7 @@ def _rewrites(name: str, hook: ast.FunctionDef) -> str:
     """What of the results a hook rewrites, or ""."""
     if name in ("pytest_addoption", "pytest_report_header", "pytest_configure_node"):
         return ""
-    for node in ast.walk(hook):
+    for node in python_code.walk(hook):
         targets: list[ast.expr] = []
         if isinstance(node, ast.Assign):
             targets = [t for one in node.targets for t in (one.elts if isinstance(one, ast.Tuple) else [one])]
@@ -110,7 +110,7 @@ def _rewrites(name: str, hook: ast.FunctionDef) -> str:
     if name in _REPLACING and _answers(hook):
         return "answers in place of the runner"
     if name in _REPLACING - {"pytest_runtest_makereport"} and any(
-        isinstance(n, ast.Try) and any(_swallows(h) for h in n.handlers) for n in ast.walk(hook)
+        isinstance(n, ast.Try) and any(_swallows(h) for h in n.handlers) for n in python_code.walk(hook)
     ):
         return "swallows exceptions of tests"
     return ""
@@ -118,15 +118,15 @@ def _rewrites(name: str, hook: ast.FunctionDef) -> str:
 
 def _answers(hook: ast.FunctionDef) -> bool:
     """Returns something that stops the runner's own hook; a wrapper that hands on what it was given does not."""
-    if any(isinstance(n, ast.Yield) for n in ast.walk(hook)):
-        passed_on = {t.id for n in ast.walk(hook) if isinstance(n, ast.Assign) and isinstance(n.value, ast.Yield) for t in n.targets if isinstance(t, ast.Name)}  # fmt: skip
+    if any(isinstance(n, ast.Yield) for n in python_code.walk(hook)):
+        passed_on = {t.id for n in python_code.walk(hook) if isinstance(n, ast.Assign) and isinstance(n.value, ast.Yield) for t in n.targets if isinstance(t, ast.Name)}  # fmt: skip
         return any(
             isinstance(n, ast.Return) and n.value is not None and not isinstance(n.value, ast.Yield)
             and not (isinstance(n.value, ast.Name) and n.value.id in passed_on)
-            for n in ast.walk(hook)
+            for n in python_code.walk(hook)
         )  # fmt: skip
     harmless = {"pytest_collect_file", "pytest_pycollect_makeitem", "pytest_report_teststatus"}
-    returns = [n.value for n in ast.walk(hook) if isinstance(n, ast.Return) and n.value is not None and not (isinstance(n.value, ast.Constant) and n.value.value is None)]  # fmt: skip
+    returns = [n.value for n in python_code.walk(hook) if isinstance(n, ast.Return) and n.value is not None and not (isinstance(n.value, ast.Constant) and n.value.value is None)]  # fmt: skip
     if hook.name in harmless:
         if hook.name == "pytest_report_teststatus":
             return any(
@@ -144,7 +144,7 @@ def _chooses(name: str, hook: ast.FunctionDef) -> str:
     """What a collecting hook does to the choice of tests, or ""."""
     if name not in _CHOOSING:
         return ""
-    for node in ast.walk(hook):
+    for node in python_code.walk(hook):
         if (
             isinstance(node, ast.Assign)
             and any(isinstance(t, ast.Subscript) for t in node.targets)

@@ -75,7 +75,7 @@ def _patches(tree: ast.Module) -> list[tuple[str, int]]:
     owned: dict[str, str] = {}
     for _ in range(4):  # a name may be taken from a name: four steps are more than anyone writes openly
         known = len(owned)
-        for node in ast.walk(tree):
+        for node in python_code.walk(tree):
             if isinstance(node, ast.Assign | ast.NamedExpr | ast.AnnAssign) and node.value is not None:
                 origin = _origin(node.value, names, owned)
                 if origin:
@@ -89,7 +89,7 @@ def _patches(tree: ast.Module) -> list[tuple[str, int]]:
         if len(owned) == known:
             break
     out = []
-    for node in ast.walk(tree):
+    for node in python_code.walk(tree):
         if isinstance(node, ast.Assign | ast.AugAssign):
             for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
                 if isinstance(target, ast.Attribute | ast.Subscript):
@@ -148,11 +148,11 @@ def _exits(tree: ast.Module) -> list[tuple[str, int]]:
     """Ways out of the process while a module is imported, and from a function that runs at the very end."""
     names = python_code.imports(tree)
     registered = {
-        a.id for n in ast.walk(tree) if isinstance(n, ast.Call) and python_code.dotted(n.func, names).endswith("atexit.register")
+        a.id for n in python_code.walk(tree) if isinstance(n, ast.Call) and python_code.dotted(n.func, names).endswith("atexit.register")
         for a in n.args if isinstance(a, ast.Name)
     }  # fmt: skip
     out = []
-    for node in ast.walk(tree):
+    for node in python_code.walk(tree):
         if isinstance(node, ast.Call) and python_code.dotted(node.func, names).endswith("atexit.register"):
             if any(_ends(a, names, _ENDS) or python_code.dotted(a, names) in _ENDS for a in node.args):
                 out.append(("ends the process from an exit handler", node.lineno))

@@ -106,10 +106,12 @@ def _setup(path: str, before: str, after: str) -> Iterable[Finding]:
 
     def risky(tree: ast.Module) -> dict[str, int]:
         names = python_code.imports(tree)
-        found = {python_code.dotted(n.func, names): n.lineno for n in ast.walk(tree) if isinstance(n, ast.Call)}
+        found = {python_code.dotted(n.func, names): n.lineno for n in python_code.walk(tree) if isinstance(n, ast.Call)}
         hits = {k: v for k, v in found.items() if k in _RUNNERS}
         hits |= {
-            str(n.arg): n.value.lineno for n in ast.walk(tree) if isinstance(n, ast.keyword) and n.arg == "cmdclass"
+            str(n.arg): n.value.lineno
+            for n in python_code.walk(tree)
+            if isinstance(n, ast.keyword) and n.arg == "cmdclass"
         }
         return hits
 

@@ -47,7 +47,7 @@ def _calls(tree: ast.Module) -> Iterator[ast.Call]:
     names = python_code.imports(tree)
     aliases: dict[str, str] = {}
     decoded: set[str] = set()
-    for node in ast.walk(tree):
+    for node in python_code.walk(tree):
         if isinstance(node, ast.Assign | ast.AnnAssign | ast.NamedExpr) and node.value is not None:
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             called = python_code.dotted(node.value, names)
@@ -57,7 +57,7 @@ def _calls(tree: ast.Module) -> Iterator[ast.Call]:
                         aliases[target.id] = called
                     if _decodes(node.value, names, decoded):
                         decoded.add(target.id)
-    for node in ast.walk(tree):
+    for node in python_code.walk(tree):
         if not isinstance(node, ast.Call):
             continue
         called = python_code.dotted(node.func, names)
