@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from gatekeeper.api import convert
 from gatekeeper.api.interceptors import Call
 from gatekeeper.api.paging import page_of, token_of
@@ -13,10 +15,11 @@ from gatekeeper.api.v1 import ticket_pb2
 from gatekeeper.api.v1 import tickets_pb2 as tp
 from gatekeeper.api.v1.verdict_pb2 import Mode as ModeMessage
 from gatekeeper.domain.lifecycle import TicketState
-from gatekeeper.domain.records import RepositoryRecord, TicketRecord
+from gatekeeper.domain.records import Page, RepositoryRecord, TicketRecord
 from gatekeeper.domain.verdict import Mode
 from gatekeeper.formats.resource_names import Kind, last_segment, malformed, ref, resource_name, segment, sha256
 from gatekeeper.workflow.service import repositories, tickets
+from gatekeeper.workflow.service.service import Service
 
 MAX_DOCUMENT = 256 * 1024
 MAX_STATEMENT = 256 * 1024
@@ -94,11 +97,8 @@ class TicketServicer:
         parent = resource_name(Kind.REPOSITORY, request.parent, "parent")
         states = [TicketState(w) for w in words(ticket_pb2.Ticket.State, request.states, "states", prefix="STATE_")]
         page = page_of(TicketRecord, request)
-        found = await call.read(tickets.list_page, call.service, parent, states, page)
-        return tp.ListTicketsResponse(
-            tickets=[convert.ticket(r, document=False) for r in found.rows],
-            next_page_token=token_of(found.after, request),
-        )
+        rows, after = await call.read(_page, call.service, parent, states, page)
+        return tp.ListTicketsResponse(tickets=rows, next_page_token=token_of(after, request))
 
     async def ApproveTicket(self, request: tp.ApproveTicketRequest, call: Call) -> tp.ApproveTicketResponse:
         """Approve a digest."""
@@ -141,3 +141,11 @@ class TicketServicer:
             request_of(call.name, request),
         )
         return tp.AmendTicketResponse(ticket=convert.ticket(record))
+
+
+def _page(
+    service: Service, repository: str, states: list[TicketState], page: Page
+) -> tuple[list[ticket_pb2.Ticket], tuple[Any, ...] | None]:
+    """In a thread: a hundred large documents take a while to read."""
+    found = tickets.list_page(service, repository, states, page)
+    return [convert.ticket(r, document=False) for r in found.rows], found.after
