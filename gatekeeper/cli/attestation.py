@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,7 +12,7 @@ import typer
 
 from gatekeeper.cli.connection import Session, block, command, line, moment, word, write
 from gatekeeper.cli.listing import Limit
-from gatekeeper.errors import UsageError
+from gatekeeper.errors import CouldNotCheck, UsageError
 
 if TYPE_CHECKING:
     from gatekeeper.client import Attestation
@@ -92,8 +91,7 @@ def register(app: typer.Typer) -> None:
         wanted = [r for r in rows if not target or r.target_ref in ("", ref_name(target))]
         bundles = [_one_line(client.get_attestation(r.name).bundle) for r in reversed(wanted)]
         if not bundles:
-            print(f"gatekeeper: the server has no statement about {commit}; was it judged there?", file=sys.stderr)
-            return 3
+            raise CouldNotCheck("ATTESTATION_UNKNOWN", f"The server has no statement about {commit}.")
         where = wiring.attestation_store().put(os.path.abspath(git), commit, bundles)
         if session.as_json:
             from gatekeeper.formats.report_json import dumps

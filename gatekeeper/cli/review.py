@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gatekeeper.cli.check import read_input
+from gatekeeper.cli.check import Format, read_input
+from gatekeeper.cli.connection import Ca, Config, Output, Place, Server, Session, TokenFile, carried_out
 from gatekeeper.errors import GatekeeperError, InputError, UsageError
 
 if TYPE_CHECKING:
@@ -48,13 +49,29 @@ def register(app: typer.Typer) -> None:
 
     @app.command()
     def review(
-        repo: Annotated[str, typer.Option(help="The git repository: a path, bare or not.")],
-        head: Annotated[str, typer.Option(help="The commit to look at.")],
-        ticket: Annotated[Path, typer.Option(help="The ticket (JSON).")],
-        key: Annotated[Path, typer.Option(help="Your own key, from `gatekeeper key new`.")],
+        ctx: typer.Context,
+        change: Annotated[
+            str | None,
+            typer.Argument(help="A change (owner/repository#key) or verification on the server; without it, offline."),
+        ] = None,
+        repo: Annotated[str | None, typer.Option(help="The git repository: a path, bare or not.")] = None,
+        head: Annotated[str | None, typer.Option(help="Offline: the commit to look at.")] = None,
+        ticket: Annotated[Path | None, typer.Option(help="Offline: the ticket (JSON).")] = None,
+        key: Annotated[Path | None, typer.Option(help="Your own key, from `gatekeeper key new`.")] = None,
         target: Annotated[str, typer.Option(help="The branch it should land on.")] = "main",
         approve: Annotated[bool, typer.Option("--approve", help="Approve without asking.")] = False,
         request_changes: Annotated[bool, typer.Option("--request-changes", help="Ask for changes.")] = False,
+        retry: Annotated[
+            bool, typer.Option("--retry", help="Server: let the gate check again what it could not.")
+        ] = False,
+        decline: Annotated[bool, typer.Option("--decline", help="Server: give the change up for good.")] = False,
+        waive: Annotated[
+            list[str] | None,
+            typer.Option(help="Server: accept this finding (code or fingerprint) for --days; may be repeated."),
+        ] = None,
+        amend: Annotated[
+            Path | None, typer.Option(help="Server: replace the ticket's document by this and approve it.")
+        ] = None,
         reason: Annotated[str, typer.Option(help="A word to the author; it is signed too.")] = "",
         report: Annotated[
             Path | None,
@@ -64,8 +81,36 @@ def register(app: typer.Typer) -> None:
         out: Annotated[
             Path | None, typer.Option(help="Write the answer here; by default it goes to the repository's notes.")
         ] = None,
+        server: Server = None,
+        token_file: TokenFile = None,
+        ca: Ca = None,
+        client_config: Config = None,
+        output: Output = Format.TEXT,
     ) -> int:
-        """Show what a change does and sign an approval, or a request for changes, of exactly this diff."""
+        """Look at a change and decide on exactly this diff.
+
+        With CHANGE the decision goes to the server. Without, an approval or a request for changes is signed offline
+        with --repo, --head, --ticket and --key.
+        """
+        if change is not None:
+            from gatekeeper.cli.decision import Decision, decide
+
+            if head or ticket or report or out or target != "main":
+                raise UsageError(
+                    "USAGE", "--head, --ticket, --target, --report and --out are for reviews without a server."
+                )
+            place = Place(server, token_file, ca, client_config)
+            before = ctx.find_root().obj
+            session = Session(place.over(before) if isinstance(before, Place) else place, output is Format.JSON)
+            decision = Decision(
+                approve, request_changes, retry, decline, tuple(waive or ()), amend, reason, days, key, repo or ""
+            )
+            name = change
+            return carried_out(session, lambda: decide(session, name, decision))
+        if retry or decline or waive or amend:
+            raise UsageError("USAGE", "--retry, --decline, --waive and --amend need a CHANGE on the server.")
+        if repo is None or head is None or ticket is None or key is None:
+            raise UsageError("USAGE", "Name a CHANGE on the server, or give --repo, --head, --ticket and --key.")
         from gatekeeper import wiring
         from gatekeeper.cli.key import reviewer_name
         from gatekeeper.cli.review_text import summary
@@ -79,11 +124,11 @@ def register(app: typer.Typer) -> None:
         plan = parse_ticket(read_input(ticket, "ticket"))
         source = os.path.abspath(repo) if os.path.exists(repo) else repo
         git = wiring.git_repositories(paths())
-        change = git.describe(git.fetch(source, target, head))
+        looked_at = git.describe(git.fetch(source, target, head))
         now = wiring.SystemClock().now()
-        print(summary(change, plan), file=sys.stderr)
-        print(f"\n{_found(report, change, plan, ticket, repo, now)}\n", file=sys.stderr)
-        if reviewer.strip().casefold() in people_of(change):
+        print(summary(looked_at, plan), file=sys.stderr)
+        print(f"\n{_found(report, looked_at, plan, ticket, repo, now)}\n", file=sys.stderr)
+        if reviewer.strip().casefold() in people_of(looked_at):
             raise UsageError("APPROVAL_SELF", f"{reviewer} took part in this change and cannot review it.")
         if not (approve or request_changes):
             if not sys.stdin.isatty():
@@ -98,18 +143,18 @@ def register(app: typer.Typer) -> None:
             approval_statement(
                 reviewer=reviewer,
                 decision="approve" if approve else "request_changes",
-                repository=change.repository,
-                target_ref=change.target_ref,
+                repository=looked_at.repository,
+                target_ref=looked_at.target_ref,
                 ticket_digest=plan.digest,
-                diff_digest=change.diff_digest(),
-                head=change.head,
+                diff_digest=looked_at.diff_digest(),
+                head=looked_at.head,
                 issued_at=now,
                 expires_at=now + days * 86400,
                 reason=reason,
             )
         )
         if out is None:
-            print(wiring.attestation_store().put(source, change.head, [signed.bundle]))
+            print(wiring.attestation_store().put(source, looked_at.head, [signed.bundle]))
             return 0
         try:
             out.write_text(signed.bundle + "\n", encoding="utf-8")

@@ -39,7 +39,9 @@ class ApiError(GatekeeperError):
 
     def __init__(self, reason: str, message: str, metadata: Mapping[str, str] | None = None, *, status: str) -> None:
         known = reasons().get(reason)
-        action = known.next_action if known else "Look the reason up in docs/codes.md of the gate's version."
+        action = (metadata or {}).get("next_action") or (
+            known.next_action if known else "Look the reason up in docs/codes.md of the gate's version."
+        )
         super().__init__(reason, message, next_action=action)
         self.reason = reason
         self.metadata: dict[str, str] = dict(metadata or {})
