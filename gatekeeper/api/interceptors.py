@@ -63,6 +63,12 @@ class Call:
     """`Service.Method`."""
     caller: Caller
     deadline: Deadline
+    digest: str
+    """Of the credential."""
+
+    async def require_valid(self) -> None:
+        """For long streams: raises `RequestRefused` (CREDENTIAL_INVALID) once the credential is revoked or expired."""
+        await known_caller(self.gate, self.digest, self.deadline)
 
     @property
     def service(self) -> Service:
@@ -155,7 +161,9 @@ class Guard:
     async def _admit(self, context: Context, deadline: Deadline) -> Call:
         if self._gate.stopping.is_set():
             raise stopping()
-        caller = await self._authenticate(context, deadline)
+        metadata = context.invocation_metadata() or ()
+        digest = digest_of_call(((str(k), v) for k, v in metadata), context.auth_context())
+        caller = await known_caller(self._gate, digest, deadline)
         self._gate.rate.take(caller.principal.id)
         try:
             require_role(self._name, caller)
@@ -165,7 +173,7 @@ class Guard:
                     deadline, refused, self._gate.service, caller, f"rpc.{self._name}", "", error.code
                 )
             raise
-        return Call(self._gate, self._name, caller, deadline)
+        return Call(self._gate, self._name, caller, deadline, digest)
 
     def _worth_recording(self, caller: Caller) -> bool:
         """False once a client was refused so often that recording more of it would only fill the audit log."""
@@ -175,15 +183,6 @@ class Guard:
             _LOG.warning("%s is refused again and again; not all of it is recorded", caller.credential)
             return False
         return True
-
-    async def _authenticate(self, context: Context, deadline: Deadline) -> Caller:
-        metadata = context.invocation_metadata() or ()
-        digest = digest_of_call(((str(k), v) for k, v in metadata), context.auth_context())
-        known = self._gate.credentials.cached(digest)
-        if known is None:
-            known = await self._gate.reads.run(deadline, self._gate.credentials.look_up, digest)
-            self._gate.credentials.keep(digest, known)
-        return known
 
     async def _one(self, messages: AsyncIterator[bytes]) -> Message:
         """The only message of a unary request."""
@@ -220,6 +219,15 @@ class Guard:
                 raise InputError(
                     "INPUT_MALFORMED", f"The bytes are no {self._request.DESCRIPTOR.name}.", field=""
                 ) from None
+
+
+async def known_caller(gate: Gate, digest: str, deadline: Deadline) -> Caller:
+    """The caller behind the digest of a credential. Raises `RequestRefused` (CREDENTIAL_INVALID)."""
+    known = gate.credentials.cached(digest)
+    if known is None:
+        known = await gate.reads.run(deadline, gate.credentials.look_up, digest)
+        gate.credentials.keep(digest, known)
+    return known
 
 
 def stopping() -> RequestRefused:

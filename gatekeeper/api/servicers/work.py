@@ -165,6 +165,7 @@ class VerificationServicer:
             first = await call.read(verifications.get, call.service, name, report=False)
             async with aclosing(self._news.snapshots(first, request.after_revision)) as records:
                 async for record in records:
+                    await call.require_valid()
                     shown = convert.verification(record, call.now)
                     if record.state.final:
                         shown = await call.read(_in_full, call.service, name)

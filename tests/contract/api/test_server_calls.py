@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import logging
+from dataclasses import replace
 from pathlib import Path
 
 import grpc
@@ -15,6 +17,7 @@ from api_server import (
     TICKET,
     Running,
     add_people,
+    add_token,
     approved_ticket,
     decide,
     document,
@@ -117,6 +120,28 @@ def test_watching_what_is_final_answers_once_whatever_was_seen_before(ready):
     assert [m.verification.state for m in ready.stream("VerificationService.WatchVerification", request)] == [
         verification_pb2.Verification.STATE_DECIDED
     ]
+
+
+def test_a_watch_ends_once_its_credential_is_revoked(ready):
+    made = submit(ready)
+    stream = ready.stream("VerificationService.WatchVerification", p.WatchVerificationRequest(name=made.name), "other")
+    next(stream)
+    with ready.service.records.transaction() as tx:
+        record = next(c for c in tx.credentials() if c.principal.subject == "agent-2")
+        tx.save_credential(replace(record, revoke_time=ready.service.clock.now()))
+    decide(ready.service, made.name, Verdict.ACCEPTED)
+    assert refused(next, stream) == ("UNAUTHENTICATED", "CREDENTIAL_INVALID")
+
+
+def test_no_token_reaches_the_log(ready, caplog):
+    caplog.set_level(logging.DEBUG)
+    add_token(ready.service, "tok-4711-good", "agent-9", "agent", "agent")
+    request = cp.GetChangeRequest(name=f"{REPOSITORY}/changes/none")
+    for token in ("tok-4711-good", "tok-4711-bad", "tok-4711 bad"):
+        refused(ready.call, "ChangeService.GetChange", request, token)
+    refused(ready.call, "EventService.ListEvents", ep.ListEventsRequest(), "tok-4711-good")
+    assert "tok-4711" not in caplog.text
+    assert "tok-4711" not in repr(ready.server.gate.credentials.__dict__)
 
 
 def test_cancelling_ends_the_verification(ready):
