@@ -26,7 +26,7 @@ lint: setup-dev ## formatting, lint, types, layers
 	@$(VENV)/bin/lint-imports
 
 test: lint ## set up and pass the whole suite
-	@if [ "$$CI" = true ]; then bash deploy/opa.sh; fi
+	@if [ "$$CI" = true ]; then bash deploy/opa.sh && bash deploy/api_clients.sh; fi
 	@$(PY) -m pytest -q
 
 proto: setup-dev ## generate gatekeeper/api/v1 from proto/, judge style and that no client breaks
@@ -36,6 +36,9 @@ proto: setup-dev ## generate gatekeeper/api/v1 from proto/, judge style and that
 
 opa: setup ## build the pinned OPA server with Go (the gate needs it only where its settings say so)
 	@bash deploy/opa.sh
+
+api-clients: setup-dev ## build grpcurl and a Go client of the API with Go (tests use them)
+	@bash deploy/api_clients.sh
 
 bench: setup-dev ## gate time over bare pytest time, side by side, and where the time goes
 	@$(PY) tests/bench/bench_check.py

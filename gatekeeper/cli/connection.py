@@ -163,9 +163,14 @@ def json_of(message: Message) -> str:
     """Protobuf's own JSON mapping on one line, with the names of the .proto files and no field left out; ASCII alone."""
     import json
 
-    from google.protobuf.json_format import MessageToDict
+    from google.protobuf.json_format import Error, MessageToDict
 
-    row = MessageToDict(message, preserving_proto_field_name=True, always_print_fields_with_no_presence=True)
+    try:
+        row = MessageToDict(message, preserving_proto_field_name=True, always_print_fields_with_no_presence=True)
+    except (Error, ValueError, OverflowError) as error:  # a time that no calendar has
+        from gatekeeper.client.failure import malformed
+
+        raise malformed("The server's answer holds a time or a duration that is none.") from error
     return json.dumps(row, ensure_ascii=True, separators=(",", ":"))
 
 

@@ -95,7 +95,7 @@ def _facts(made: Verification) -> list[str]:
     lines.append(f"mode     {word(made.mode, Mode, 'MODE_')}, attempt {made.attempt}, retry {made.retry}")
     lines.append(f"signed   {line(made.attestation) or 'nothing'}")
     if made.HasField("end_time"):
-        took = made.end_time.ToSeconds() - made.create_time.ToSeconds()
+        took = made.end_time.seconds - made.create_time.seconds
         lines.append(f"time     {moment(made.end_time)}, {took} s after it was submitted")
     lines.append(f"name     {line(made.name, 400)}")
     return lines
@@ -112,7 +112,7 @@ def _run(run: Run) -> str:
         if run.HasField("exit")
         else word(run.termination, Run.Termination, "TERMINATION_").replace("_", " ")
     )
-    seconds = run.wall_time.ToMilliseconds() / 1000
+    seconds = run.wall_time.seconds + run.wall_time.nanos / 1e9
     return f"{line(run.suite)} on {_role(run)}: {end}, {counts} ({seconds:.1f} s, {line(run.guarantee, 32) or 'no guarantee'})"
 
 
