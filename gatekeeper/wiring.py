@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 import time
@@ -43,6 +44,9 @@ if TYPE_CHECKING:
     from gatekeeper.workflow.service.service import Service
     from gatekeeper.workflow.service.verification_run import RunSettings
     from gatekeeper.workflow.tools import Tools
+
+
+_LOG = logging.getLogger("gatekeeper.wiring")
 
 
 class SystemClock:
@@ -286,6 +290,7 @@ def service_runtime(
     verifier_id: str | None = None,
     workers: int | None = None,
     grace_s: float = 10.0,
+    upkeep_s: float = 30.0,
 ) -> Iterator[Runtime]:
     """Everything of the server but its API. Enter it before any event loop runs.
 
@@ -298,7 +303,7 @@ def service_runtime(
 
     with ExitStack() as stack:
         tools = stack.enter_context(service_tools(where, trust=trust, timeout_s=timeout_s, verifier_id=verifier_id))
-        records = service_records(where)
+        records, blobs = service_records(where), blob_store(where)
         stack.callback(records.close)
         engine = DbosEngine(
             where.service,
@@ -313,17 +318,22 @@ def service_runtime(
         )
         service = Service(
             records=records,
-            blobs=blob_store(where),
+            blobs=blobs,
             queue=engine,
             clock=tools.clock,
             new_id=new_id,
             approvals=approval_verifier(trust) if trust is not None else None,
         )
         engine.provide(runs.steps(service, tools, settings))
+        blobs.sweep()
         engine.launch()
+        ending = threading.Event()
+        upkeep = threading.Thread(target=_keep_up, args=(service, tools, ending, upkeep_s), name="upkeep", daemon=True)
+        upkeep.start()
         try:
             yield Runtime(service, engine, tools)
         finally:
+            ending.set()
             if not engine.close(grace_s):
                 # What still runs must not come to an end of its own here: it goes on at the next start.
                 records.close()
@@ -337,6 +347,17 @@ def service_api(service: Service, settings: ServerSettings, queue_up: Callable[[
     from gatekeeper.api.server import ApiServer
 
     return ApiServer(service, settings, queue_up)
+
+
+def _keep_up(service: Service, tools: Tools, ending: threading.Event, every_s: float) -> None:
+    """Look after accepted changes until the server ends."""
+    from gatekeeper.workflow.service.upkeep import sweep
+
+    while not ending.wait(every_s):
+        try:
+            sweep(service, tools)
+        except Exception:
+            _LOG.exception("accepted changes could not be looked after")
 
 
 def gate_signer(where: Paths, verifier_id: str | None) -> LocalKeySigner | SigstoreSigner:

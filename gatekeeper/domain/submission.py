@@ -55,6 +55,17 @@ ABSENT_CLAIM = Claim(present=False)
 
 
 @dataclass(frozen=True, slots=True)
+class Waiver:
+    """An exception that a person made for one finding of one diff of one ticket."""
+
+    fingerprint: str
+    ticket_digest: str
+    diff_digest: str
+    reviewer: str
+    expires_at: float
+
+
+@dataclass(frozen=True, slots=True)
 class Submission:
     """One request to verify: texts as received, nothing parsed. Bytes are the caller's files, size-capped on read."""
 
@@ -82,6 +93,8 @@ class Submission:
     merge_group: str = ""
     ticket_approved: bool = False
     """True where the service knows that a person approved exactly these ticket bytes."""
+    waivers: tuple[Waiver, ...] = ()
+    """Exceptions that the service knows to be made by reviewers; each counts for the diff it names, until it expires."""
     bundle: str | None = None
     """Path of a git bundle that brings objects of head, and nothing else."""
 

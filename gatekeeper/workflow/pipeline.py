@@ -143,7 +143,7 @@ def _verify(durable: Durable, progress: _Progress, started: float) -> Outcome:
         ticket=sent.ticket,
         runs=tuple(runs),
         needs=decided.needs,
-        waived=decided.decision.waived if decided.decision else (),
+        waived=tuple(sorted({*decided.waived, *(decided.decision.waived if decided.decision else ())})),
         plan=planned.plan,
         decision=decided.decision,
         diff_digest=found.change.diff_digest(),

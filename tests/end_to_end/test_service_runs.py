@@ -57,8 +57,8 @@ def service(make_repo, tmp_path, gate_env):
     }  # fmt: skip
     plan = {"repo": str(repo.path), "heads": heads, "claims": claims}
 
-    def run(*, die_at: str = "", after: bool = False, submit: tuple[str, ...] = ("one", "two")):
-        asked = {**plan, "die_at": die_at, "die_after": after, "submit": submit}
+    def run(*, die_at: str = "", after: bool = False, submit: tuple[str, ...] = ("one", "two"), target: str = ""):
+        asked = {**plan, "die_at": die_at, "die_after": after, "submit": submit, "target": target}
         state = {
             "GATEKEEPER_STATE_DIR": os.environ.get("GATEKEEPER_STATE_DIR", ""),
             "GATEKEEPER_SERVICE_DIR": str(tmp_path / "service"),
@@ -73,6 +73,7 @@ def service(make_repo, tmp_path, gate_env):
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
 
+    run.heads = heads
     return run
 
 
@@ -101,6 +102,13 @@ def test_server_killed_at_a_step_goes_on_and_decides_once(service, step, after):
     for row in answer["verifications"].values():
         assert row["kinds"] == ["TEST_RESULT", "VERDICT"]
         assert row["decided_events"] == 1
+
+
+def test_landed_change_is_merged_and_the_other_is_verified_on_the_new_target(service):
+    answer = service(target="one")
+    assert answer["changes"] == {"one": "MERGED", "two": "MERGEABLE"}
+    two = answer["verifications"]["two"]
+    assert (two["verdict"], two["current"], two["base"]) == ("accepted", True, service.heads["one"])
 
 
 def test_verification_that_kills_the_server_every_time_is_given_up_undecided(service):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gatekeeper.domain.lifecycle import ChangeState, TicketState
+from gatekeeper.domain.lifecycle import ChangeState, TicketState, VerificationState
 from gatekeeper.domain.principal import Caller
 from gatekeeper.domain.records import ChangeRecord, ReviewRecord, VerificationRecord
 from gatekeeper.domain.service_ports import Transaction
@@ -183,19 +183,24 @@ def _require_current(act: _Act) -> VerificationRecord:
         raise RequestRefused(
             "VERIFICATION_NOT_CURRENT", "The verdict does not count any more; wait for the next.", name=found.name
         )
-    ticket = known_ticket(act.tx, act.change.ticket)
-    frozen = ticket.state is TicketState.APPROVED and ticket.digest == found.ticket_digest
-    if command.ticket_digest != found.ticket_digest or not frozen:
-        raise RequestRefused(
-            "TICKET_CHANGED",
-            "The ticket is not the one that was looked at, or is approved no more.",
-            digest=ticket.digest,
-        )
+    _require_frozen(act, found, command.ticket_digest)
     if not found.diff_digest or command.diff_digest != found.diff_digest:
         raise RequestRefused(
             "DIFF_CHANGED", "The diff is not the one that was looked at.", diff_digest=found.diff_digest
         )
     return found
+
+
+def _require_frozen(act: _Act, found: VerificationRecord, seen: str | None = None) -> None:
+    """Raises `RequestRefused` (TICKET_CHANGED) unless what was judged is the ticket approved now, and the one seen."""
+    ticket = known_ticket(act.tx, act.change.ticket)
+    frozen = ticket.state is TicketState.APPROVED and ticket.digest == found.ticket_digest
+    if not frozen or (seen is not None and seen != found.ticket_digest):
+        raise RequestRefused(
+            "TICKET_CHANGED",
+            "The ticket is not the one that was looked at, or is approved no more.",
+            digest=ticket.digest,
+        )
 
 
 def _approve(act: _Act, record: ReviewRecord) -> ChangeRecord:
@@ -299,8 +304,10 @@ def _waive(act: _Act, record: ReviewRecord) -> ChangeRecord:
 def _retry(act: _Act, record: ReviewRecord) -> ChangeRecord:
     del record
     found = act.verification
-    if found is None or found.verdict is not Verdict.UNDECIDED:
-        raise act.refuse("Only what could not be checked is tried again.")
+    cancelled = found is not None and found.state is VerificationState.CANCELLED
+    if found is None or not (cancelled or found.verdict is Verdict.UNDECIDED):
+        raise act.refuse("Only what could not be checked, or was cancelled, is tried again.")
+    _require_frozen(act, found)
     return _decide_again(act, found, "retry")
 
 

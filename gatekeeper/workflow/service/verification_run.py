@@ -21,7 +21,7 @@ from gatekeeper.domain.ports import Durable
 from gatekeeper.domain.records import AttestationRecord, VerificationRecord
 from gatekeeper.domain.service_ports import Transaction
 from gatekeeper.domain.statement import approval_statement
-from gatekeeper.domain.submission import Submission
+from gatekeeper.domain.submission import Submission, Waiver
 from gatekeeper.domain.verdict import Blame, Mode, Verdict
 from gatekeeper.errors import GatekeeperError
 from gatekeeper.formats.attestation_index import index_row
@@ -137,6 +137,7 @@ def begin(service: Service, tools: Tools, settings: RunSettings, name: str, numb
         ticket = tx.ticket(record.ticket, record.ticket_digest)
         newest = tx.ticket(record.ticket)
         approvals = _approvals(tx, service, tools, record)
+        waivers = _waivers(tx, record)
     if repository is None or ticket is None or newest is None:
         raise AssertionError(f"{name} has no repository or ticket")
     claim = _blob(service, record.claim_artifact, MAX_CLAIM_BYTES)
@@ -157,6 +158,7 @@ def begin(service: Service, tools: Tools, settings: RunSettings, name: str, numb
         attempt=record.attempt,
         purpose=record.purpose,
         merge_group=record.merge_group,
+        waivers=waivers,
         ticket_approved=ticket.state is TicketState.APPROVED and newest.digest == ticket.digest,
         bundle=str(bundle) if bundle else None,
     )
@@ -174,7 +176,8 @@ def _approvals(tx: Transaction, service: Service, tools: Tools, record: Verifica
     """
     now = service.clock.now()
     found: list[bytes] = []
-    for review in tx.reviews(record.change):
+    last = {r.reviewer.id: r for r in tx.reviews(record.change) if r.kind in ("APPROVE", "REQUEST_CHANGES")}
+    for review in last.values():
         if review.kind != "APPROVE" or review.ticket_digest != record.ticket_digest:
             continue
         if review.statement_bundle:
@@ -201,6 +204,15 @@ def _approvals(tx: Transaction, service: Service, tools: Tools, record: Verifica
         )
         found.append(signed.bundle.encode())
     return tuple(found)
+
+
+def _waivers(tx: Transaction, record: VerificationRecord) -> tuple[Waiver, ...]:
+    return tuple(
+        Waiver(fingerprint, r.ticket_digest, r.diff_digest, r.reviewer.subject, r.expire_time)
+        for r in tx.reviews(record.change)
+        if r.kind == "WAIVE" and r.expire_time is not None
+        for fingerprint in r.waived_fingerprints
+    )
 
 
 def retry(service: Service, name: str, number: int) -> None:

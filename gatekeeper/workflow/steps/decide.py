@@ -56,6 +56,8 @@ class Decided:
     needs: tuple[Need, ...]
     decision: PolicyDecision | None
     approvals: tuple[Approval, ...]
+    waived: tuple[str, ...] = ()
+    """Codes of the findings that a waiver covers."""
 
 
 def evidence_of(
@@ -114,6 +116,7 @@ def run(
     evidence = evidence_of(tools, intake, checkout, planned, runs, secrets, code)
     found = [*intake.findings, *troubles, *findings_of(evidence)]
     approvals, complaints = _approvals(tools, submission, intake, checkout)
+    found, waived = _excused(found, submission, intake, checkout, tools.clock.now())
     found = [*_answered(found, approvals, planned), *complaints]
     decision: PolicyDecision | None = None
     try:
@@ -142,7 +145,8 @@ def run(
     verdict = worst([verdict_of_all(found), decision.verdict if decision is not None else Verdict.UNDECIDED])
     asked = [f for f in ordered(found) if f.effect is Effect.ASKS and f.code not in {n.cause for n in needs}]
     needs += tuple(Need(f.code, "reviewer", 1) for f in asked)
-    return Decided(verdict, ordered(found), needs if verdict is Verdict.NEEDS_HUMAN else (), decision, approvals)
+    needs = needs if verdict is Verdict.NEEDS_HUMAN else ()
+    return Decided(verdict, ordered(found), needs, decision, approvals, waived)
 
 
 def _approvals(
@@ -161,6 +165,28 @@ def _approvals(
         people=sorted(people),
         now=tools.clock.now(),
     )
+
+
+def _excused(
+    found: Sequence[Finding], submission: Submission, intake: Intake, checkout: Checkout, now: float
+) -> tuple[list[Finding], tuple[str, ...]]:
+    """Findings that a waiver of this very diff and ticket covers become advice; their codes go into the verdict."""
+    diff = checkout.change.diff_digest()
+    covered = {
+        w.fingerprint: w
+        for w in submission.waivers
+        if w.diff_digest == diff and w.ticket_digest == intake.ticket.digest and w.expires_at > now
+    }
+    left, codes = [], set()
+    for one in found:
+        waiver = covered.get(one.fingerprint)
+        if waiver is None or one.effect is Effect.ADVISES or one.code == "GATE_CRASHED":
+            left.append(one)
+            continue
+        codes.add(one.code)
+        note = f"{one.evidence}\nWaived by {waiver.reviewer}.".strip()
+        left.append(replace(one, effect=Effect.ADVISES, evidence=note))
+    return left, tuple(sorted(codes))
 
 
 def _answered(found: Sequence[Finding], approvals: Sequence[Approval], planned: Planned) -> list[Finding]:
