@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ast
+from pathlib import Path
+
 import api_descriptors as api
 import pytest
 from google.rpc import error_details_pb2, status_pb2
@@ -9,6 +12,7 @@ from google.rpc import error_details_pb2, status_pb2
 from gatekeeper.api.status_mapping import STATUS, status_of
 from gatekeeper.errors import CouldNotCheck, RequestRefused, reasons
 
+ROOT = Path(__file__).resolve().parents[3]
 PROMISED = {(s, r) for rpc in api.rpcs() for s, rs in rpc.errors.items() for r in rs}
 
 
@@ -58,3 +62,37 @@ def test_texts_are_short_and_harmless():
     assert "\x1b" not in status.details
     assert sum(len(k) + len(v.encode()) for k, v in info.metadata.items()) < 6000
     assert info.domain == "gatekeeper"
+
+
+def raised(*folders: str) -> set[str]:
+    """Codes that the code raises as refusals, wherever a literal names one."""
+    found = set()
+    for folder in folders:
+        for path in (ROOT / "gatekeeper" / folder).rglob("*.py"):
+            if "v1" in path.parts:
+                continue
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in reasons():
+                    found.add(node.value)
+    return found
+
+
+def test_use_cases_refuse_with_promised_reasons_alone():
+    calls = set()
+    for path in [*(ROOT / "gatekeeper/workflow/service").glob("*.py"), *(ROOT / "gatekeeper/api").rglob("*.py")]:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args:
+                code = node.args[0]
+                if node.func.id in ("RequestRefused", "InputError") and isinstance(code, ast.Constant):
+                    calls.add(code.value)
+    assert calls
+    assert calls <= set(STATUS)
+
+
+def test_every_promised_reason_is_given_somewhere():
+    given = raised("workflow", "adapters", "formats", "api/servicers")
+    for path in (ROOT / "gatekeeper" / "api").glob("*.py"):
+        if path.name != "status_mapping.py":
+            given |= {c for c in STATUS if f'"{c}"' in path.read_text(encoding="utf-8")}
+    # A fault is a fault wherever it comes from; the mapping names it.
+    assert set(STATUS) - given <= {"GATE_CRASHED"}

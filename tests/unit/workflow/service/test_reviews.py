@@ -30,7 +30,7 @@ from service_acts import (
 from gatekeeper.domain.lifecycle import ChangeState, TicketState, VerificationState
 from gatekeeper.domain.principal import Role
 from gatekeeper.domain.verdict import Verdict
-from gatekeeper.workflow.service import changes, reviews, tickets
+from gatekeeper.workflow.service import changes, reviews, submissions, tickets
 from gatekeeper.workflow.service.commands import ReviewCommand
 
 
@@ -193,6 +193,19 @@ def test_only_what_could_not_be_checked_is_tried_again(service):
     _, change = review(service, RITA, undecided, "RETRY")
     assert change.state is ChangeState.QUEUED
     assert verification(service, change.latest_verification).reason == "retry"
+
+
+def test_what_was_cancelled_can_be_tried_again_on_the_same_plan_alone(service):
+    record = submit(service)
+    submissions.cancel(service, AGENT, record.name, "", request())
+    _, change = review(service, RITA, verification(service, record.name), "RETRY")
+    assert change.state is ChangeState.QUEUED
+    submissions.cancel(service, AGENT, change.latest_verification, "", request())
+    ticket = tickets.get(service, TICKET)
+    new = tickets.amend(service, AGENT, TICKET, document(title="Other"), ticket.etag, request())
+    tickets.approve(service, SVEN, TICKET, new.digest, request())
+    past = verification(service, change.latest_verification)
+    assert code(review, service, RITA, past, "RETRY") == "TICKET_CHANGED"
 
 
 WAIVER = {"waived_fingerprints": ("f" * 64,), "expire_time": 1_800_000_000.0 + 86_400}
