@@ -2,53 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import Any
 
-from gatekeeper.domain.lifecycle import ChangeState, TicketState, VerificationState
+from gatekeeper.domain.lifecycle import ChangeState
 from gatekeeper.domain.principal import Caller
 from gatekeeper.domain.records import ChangeRecord, ReviewRecord, VerificationRecord
 from gatekeeper.domain.service_ports import Transaction
-from gatekeeper.domain.verdict import Verdict
 from gatekeeper.errors import InputError, RequestRefused
-from gatekeeper.formats.resource_names import last_segment, repository_of
-from gatekeeper.formats.text_safety import harmless
 from gatekeeper.workflow.service.changes import known_change, require_open
 from gatekeeper.workflow.service.commands import ReviewCommand
+from gatekeeper.workflow.service.decisions import DECISIONS, Act
 from gatekeeper.workflow.service.idempotency import answered, remember
-from gatekeeper.workflow.service.moves import again, cancel_active, move_change
 from gatekeeper.workflow.service.people import author_of, require_human, require_uninvolved
-from gatekeeper.workflow.service.repositories import known_repository
 from gatekeeper.workflow.service.service import Service, acting, audited, note
-from gatekeeper.workflow.service.statements import require_diff_statement
-from gatekeeper.workflow.service.tickets import known_ticket, parse_document, revise, void_verdicts
 from gatekeeper.workflow.service.verifications import known_verification
-
-MAX_BRIEF = 64 * 1024
-NEVER_WAIVED_CATEGORIES = frozenset({"not_mergeable", "ticket_invalid"})
-"""Without a merge result or a plan there is nothing that an exception could be made for."""
-NEVER_WAIVED_CODES = frozenset({"GATE_CRASHED", "POLICY_UNDEFINED", "POLICY_UNUSABLE"})
-"""A fault of the gate is mended, not excused."""
-
-
-@dataclass
-class _Act:
-    """One decision while it is carried out; `start` and `stop` are told to the queue once it is stored."""
-
-    tx: Transaction
-    service: Service
-    caller: Caller
-    command: ReviewCommand
-    change: ChangeRecord
-    verification: VerificationRecord | None
-    expire_time: float | None
-    start: list[str]
-    stop: list[str]
-
-    def refuse(self, why: str) -> RequestRefused:
-        return RequestRefused(
-            "REVIEW_NOT_POSSIBLE", why, kind=self.command.kind, change=self.change.name, state=self.change.state.value
-        )
 
 
 def create(service: Service, caller: Caller, command: ReviewCommand) -> tuple[ReviewRecord, ChangeRecord]:
@@ -72,11 +39,11 @@ def create(service: Service, caller: Caller, command: ReviewCommand) -> tuple[Re
         verification = _looked_at(tx, change, command)
         people_of = [verification] if verification is not None else []
         require_uninvolved(caller, change, people_of, approves=command.kind in ("APPROVE", "WAIVE"))
-        act = _Act(tx, service, caller, command, change, verification, _end(service, command), start, stop)
+        act = Act(tx, service, caller, command, change, verification, _end(service, command), start, stop)
         if change.state is ChangeState.LANDING:
             raise act.refuse(f"{change.name} is being landed.")
         record = _record(act)
-        moved = _DECISIONS[command.kind](act, record)
+        moved = DECISIONS[command.kind](act, record)
         tx.add_review(record)
         data: dict[str, Any] = {
             "kind": record.kind,
@@ -93,22 +60,6 @@ def create(service: Service, caller: Caller, command: ReviewCommand) -> tuple[Re
     for name in start:
         service.queue.enqueue(name)
     return record, moved
-
-
-def approvers(tx: Transaction, change: str, ticket_digest: str, diff_digest: str, now: float) -> list[ReviewRecord]:
-    """The approval of each person that holds for this ticket and diff: the last word of everybody counts."""
-    last: dict[str, ReviewRecord] = {}
-    for review in tx.reviews(change):
-        if review.kind in ("APPROVE", "REQUEST_CHANGES"):
-            last[review.reviewer.id] = review
-    return [
-        r
-        for r in last.values()
-        if r.kind == "APPROVE"
-        and r.ticket_digest == ticket_digest
-        and r.diff_digest == diff_digest
-        and (r.expire_time is None or r.expire_time > now)
-    ]
 
 
 def _looked_at(tx: Transaction, change: ChangeRecord, command: ReviewCommand) -> VerificationRecord | None:
@@ -156,7 +107,7 @@ def _end(service: Service, command: ReviewCommand) -> float | None:
     return None
 
 
-def _record(act: _Act) -> ReviewRecord:
+def _record(act: Act) -> ReviewRecord:
     command = act.command
     return ReviewRecord(
         name=f"{act.change.name}/reviews/{act.service.new_id()}",
@@ -172,196 +123,6 @@ def _record(act: _Act) -> ReviewRecord:
         statement_bundle=command.statement_bundle,
         expire_time=act.expire_time,
     )
-
-
-def _require_current(act: _Act) -> VerificationRecord:
-    """The verdict that counts now, on the ticket and the diff that the reviewer saw."""
-    found, command = act.verification, act.command
-    if found is None or found.verdict is None:
-        raise act.refuse("There is no verdict to decide on.")
-    if not found.current or (found.expire_time is not None and found.expire_time <= act.service.clock.now()):
-        raise RequestRefused(
-            "VERIFICATION_NOT_CURRENT", "The verdict does not count any more; wait for the next.", name=found.name
-        )
-    _require_frozen(act, found, command.ticket_digest)
-    if not found.diff_digest or command.diff_digest != found.diff_digest:
-        raise RequestRefused(
-            "DIFF_CHANGED", "The diff is not the one that was looked at.", diff_digest=found.diff_digest
-        )
-    return found
-
-
-def _require_frozen(act: _Act, found: VerificationRecord, seen: str | None = None) -> None:
-    """Raises `RequestRefused` (TICKET_CHANGED) unless what was judged is the ticket approved now, and the one seen."""
-    ticket = known_ticket(act.tx, act.change.ticket)
-    frozen = ticket.state is TicketState.APPROVED and ticket.digest == found.ticket_digest
-    if not frozen or (seen is not None and seen != found.ticket_digest):
-        raise RequestRefused(
-            "TICKET_CHANGED",
-            "The ticket is not the one that was looked at, or is approved no more.",
-            digest=ticket.digest,
-        )
-
-
-def _approve(act: _Act, record: ReviewRecord) -> ChangeRecord:
-    found = act.verification
-    if found is None or found.verdict in (None, Verdict.REJECTED, Verdict.UNDECIDED):
-        said = (
-            "there is no verdict" if found is None or found.verdict is None else f"the verdict is {found.verdict.value}"
-        )
-        raise act.refuse(f"Nothing can be approved while {said}.")
-    found = _require_current(act)
-    if act.change.state is not ChangeState.HUMAN_DECISION_NEEDED:
-        raise act.refuse(f"{act.change.name} is {act.change.state.value}; no decision is asked for.")
-    if act.command.statement_bundle:
-        repository = known_repository(act.tx, repository_of(act.change.name))
-        require_diff_statement(act.service, act.command.statement_bundle, act.caller, act.change, found, repository)
-    elif act.service.statements_required:
-        raise RequestRefused(
-            "STATEMENT_REQUIRED", "An approval here needs your own signed statement.", field="review.statement_bundle"
-        )
-    now = act.service.clock.now()
-    others = approvers(act.tx, act.change.name, record.ticket_digest, record.diff_digest, now)
-    people = {r.reviewer.id for r in others} | {record.reviewer.id}
-    wanted = max([1, *(_count(n) for n in act.change.needs)])
-    if len(people) < wanted:
-        return _answer(act, ChangeState.HUMAN_DECISION_NEEDED, act.change.state_reason)
-    return _decide_again(act, found, "approved")
-
-
-def _request_changes(act: _Act, record: ReviewRecord) -> ChangeRecord:
-    _require_comment(act)
-    if act.change.state not in (ChangeState.HUMAN_DECISION_NEEDED, ChangeState.MERGEABLE):
-        raise act.refuse(f"{act.change.name} is {act.change.state.value}; the agent is at work already.")
-    found = act.verification
-    if found is not None:
-        said = f"{record.reviewer.subject} asks for changes:\n{record.comment}"
-        brief = "\n\n".join(t for t in (harmless(said), found.repair_brief) if t)
-        act.tx.save_verification(replace(found, repair_brief=_cut(brief), current=False))
-        _retire(act, found)
-    return _answer(act, ChangeState.VERIFICATION_FAILED, "changes_requested")
-
-
-def _amend(act: _Act, record: ReviewRecord) -> ChangeRecord:
-    if not act.command.amended_ticket:
-        raise InputError(
-            "INPUT_MALFORMED",
-            "The field review.amended_ticket must hold the new ticket document.",
-            field="review.amended_ticket",
-        )
-    ticket = known_ticket(act.tx, act.change.ticket)
-    if act.command.ticket_digest and act.command.ticket_digest != ticket.digest:
-        raise RequestRefused(
-            "TICKET_CHANGED", f"{ticket.name} has the digest {ticket.digest} now.", digest=ticket.digest
-        )
-    parsed = parse_document(act.command.amended_ticket, last_segment(ticket.name))
-    reviewer = record.reviewer
-    revised = revise(act.tx, act.service, ticket, act.command.amended_ticket, parsed.digest, reviewer)
-    approved = replace(
-        revised, state=TicketState.APPROVED, decider=reviewer, decision_comment=act.command.comment[:4096]
-    )
-    act.tx.save_ticket(approved)
-    act.stop += void_verdicts(act.tx, act.service, ticket, act.caller.principal, sparing=act.change.name)
-    data = {"digest": approved.digest, "revision": approved.revision}
-    for verb, past in (("amend", "amended"), ("approve", "approved")):
-        audited(act.tx, act.service, act.caller.principal, f"ticket.{verb}", ticket.name, **data)
-        note(act.tx, act.service, f"ticket.{past}", ticket.name, act.caller.principal, data)
-    if act.verification is None:
-        return _answer(act, ChangeState.VERIFICATION_FAILED, "ticket_amended")
-    past_run = replace(act.verification, ticket_digest=approved.digest)
-    return _decide_again(act, past_run, "ticket_amended", verdict=None)
-
-
-def _waive(act: _Act, record: ReviewRecord) -> ChangeRecord:
-    _require_comment(act)
-    wanted = record.waived_fingerprints
-    if not wanted:
-        raise InputError(
-            "INPUT_MALFORMED",
-            "The field review.waived_fingerprints must name 1 to 100 findings.",
-            field="review.waived_fingerprints",
-        )
-    found = _require_current(act)
-    if found.verdict is Verdict.ACCEPTED:
-        raise act.refuse("The verdict is accepted; there is nothing to waive.")
-    rows = {str(f.get("fingerprint")): f for f in (found.report or {}).get("findings", ())}
-    for fingerprint in wanted:
-        row = rows.get(fingerprint)
-        if row is None:
-            raise RequestRefused(
-                "FINDING_UNKNOWN", f"The verification has no finding {fingerprint}.", fingerprint=fingerprint
-            )
-        if row.get("category") in NEVER_WAIVED_CATEGORIES or row.get("code") in NEVER_WAIVED_CODES:
-            raise RequestRefused(
-                "WAIVER_REFUSED",
-                f"No waiver may cover {row.get('code')}.",
-                fingerprint=fingerprint,
-                finding_code=row.get("code"),
-            )
-    return _decide_again(act, found, "waived")
-
-
-def _retry(act: _Act, record: ReviewRecord) -> ChangeRecord:
-    del record
-    found = act.verification
-    cancelled = found is not None and found.state is VerificationState.CANCELLED
-    if found is None or not (cancelled or found.verdict is Verdict.UNDECIDED):
-        raise act.refuse("Only what could not be checked, or was cancelled, is tried again.")
-    _require_frozen(act, found)
-    return _decide_again(act, found, "retry")
-
-
-def _abandon(act: _Act, record: ReviewRecord) -> ChangeRecord:
-    del record
-    _require_comment(act)
-    act.stop += cancel_active(act.tx, act.service, act.change.name, act.caller.principal)
-    if act.verification is not None:
-        _retire(act, act.verification)
-    return _answer(act, ChangeState.DECLINED, "declined")
-
-
-_DECISIONS = {
-    "APPROVE": _approve,
-    "REQUEST_CHANGES": _request_changes,
-    "AMEND_TICKET": _amend,
-    "WAIVE": _waive,
-    "RETRY": _retry,
-    "ABANDON": _abandon,
-}
-
-
-def _decide_again(act: _Act, past: VerificationRecord, reason: str, **fields: Any) -> ChangeRecord:
-    new = again(act.tx, act.service, past, act.caller.principal, reason)
-    act.start.append(new.name)
-    return _answer(act, ChangeState.QUEUED, reason, latest_verification=new.name, **fields)
-
-
-def _answer(act: _Act, state: ChangeState, reason: str, **fields: Any) -> ChangeRecord:
-    """Move the change; whatever a person decides answers the open questions."""
-    questions = tuple(replace(q, answered=True) for q in act.change.questions)
-    return move_change(
-        act.tx, act.service, act.change, state, act.caller.principal, reason=reason, questions=questions, **fields
-    )
-
-
-def _retire(act: _Act, found: VerificationRecord) -> None:
-    # A name that no verification has: every verdict of the change is "another" one.
-    act.tx.retire_verdicts(replace(found, name=f"{found.change}/verifications/-"))
-
-
-def _require_comment(act: _Act) -> None:
-    if not act.command.comment.strip():
-        raise InputError("INPUT_MALFORMED", "The field review.comment must say why.", field="review.comment")
-
-
-def _count(need: Any) -> int:
-    count = need.get("count", 1)
-    return count if isinstance(count, int) and count > 0 else 1
-
-
-def _cut(text: str) -> str:
-    data = text.encode("utf-8", "replace")
-    return text if len(data) <= MAX_BRIEF else data[:MAX_BRIEF].decode("utf-8", "ignore")
 
 
 def _as_answered(tx: Transaction, change: str, answer: str) -> tuple[ReviewRecord, ChangeRecord]:

@@ -30,7 +30,8 @@ from service_acts import (
 from gatekeeper.domain.lifecycle import ChangeState, TicketState, VerificationState
 from gatekeeper.domain.principal import Role
 from gatekeeper.domain.verdict import Verdict
-from gatekeeper.workflow.service import changes, reviews, submissions, tickets
+from gatekeeper.errors import reasons
+from gatekeeper.workflow.service import changes, decisions, reviews, submissions, tickets
 from gatekeeper.workflow.service.commands import ReviewCommand
 
 
@@ -178,12 +179,12 @@ def test_a_refusal_after_an_approval_holds(service):
     review(service, RITA, record, "APPROVE")
     with service.records.reading() as tx:
         now = service.clock.now()
-        assert len(reviews.approvers(tx, record.change, record.ticket_digest, DIFF, now)) == 1
-        assert reviews.approvers(tx, record.change, record.ticket_digest, DIFF, now + 8 * 86_400) == []
-        assert reviews.approvers(tx, record.change, record.ticket_digest, "0" * 64, now) == []
+        assert len(decisions.approvers(tx, record.change, record.ticket_digest, DIFF, now)) == 1
+        assert decisions.approvers(tx, record.change, record.ticket_digest, DIFF, now + 8 * 86_400) == []
+        assert decisions.approvers(tx, record.change, record.ticket_digest, "0" * 64, now) == []
     review(service, RITA, record, "REQUEST_CHANGES")
     with service.records.reading() as tx:
-        assert reviews.approvers(tx, record.change, record.ticket_digest, DIFF, service.clock.now()) == []
+        assert decisions.approvers(tx, record.change, record.ticket_digest, DIFF, service.clock.now()) == []
 
 
 def test_only_what_could_not_be_checked_is_tried_again(service):
@@ -289,3 +290,8 @@ def test_a_repeated_review_is_answered_and_done_once(service):
     assert code(review, service, RITA, record, "APPROVE", request=replace(same, digest="0" * 64)) == "REQUEST_ID_REUSED"
     assert len(service.queue.enqueued) == 2
     assert PEOPLE
+
+
+def test_what_is_never_waived_exists():
+    assert set(reasons()) >= decisions.NEVER_WAIVED_CODES
+    assert {r.category for r in reasons().values()} >= decisions.NEVER_WAIVED_CATEGORIES
