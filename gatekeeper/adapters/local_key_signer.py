@@ -119,6 +119,11 @@ class LocalKeySigner:
         return self._loaded
 
     @property
+    def path(self) -> Path:
+        """The key file."""
+        return self._path
+
+    @property
     def public(self) -> PublicKey:
         """The public half."""
         return public_key(self._key().public_key())

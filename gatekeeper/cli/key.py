@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -64,15 +65,21 @@ def register(app: typer.Typer) -> None:
     @group.command()
     def show(
         key: Annotated[Path | None, typer.Option(help="A key file; by default this machine's gate.")] = None,
+        service: Annotated[
+            bool, typer.Option("--service", help="The key of this machine's server instead of `check`'s own.")
+        ] = False,
     ) -> int:
         """Print fingerprint, verifier id and public key."""
-        from gatekeeper.config import paths
-        from gatekeeper.wiring import local_signer, public_pem, reviewer_signer
+        from gatekeeper.wiring import public_pem, reviewer_signer
 
-        signer = reviewer_signer(key) if key else local_signer(paths())
+        if key is not None:
+            signer, path = reviewer_signer(key), key
+        else:
+            signer, path = own_signer(service=service)
+        verifier = signer.verifier_id  # makes the key at first use
         print(signer.public.fingerprint)
-        print(signer.verifier_id)
-        print(public_pem(key or paths().keys / "local.pem"), end="")
+        print(verifier)
+        print(public_pem(path), end="")
         return 0
 
     @group.command()
@@ -85,20 +92,53 @@ def register(app: typer.Typer) -> None:
             list[Path] | None, typer.Option(help="A reviewer's key file, whose approvals shall count.")
         ] = None,
         ref: Annotated[list[str] | None, typer.Option(help="Protected refs; by default refs/heads/main.")] = None,
+        service: Annotated[
+            bool, typer.Option("--service", help="Trust this machine's server instead of `check`'s own key.")
+        ] = False,
+        desk_reviewer: Annotated[
+            list[str] | None,
+            typer.Option(help="A reviewer who decides at the server's API; pins the server's desk key for that name."),
+        ] = None,
     ) -> int:
         """Print a starter trust file for this machine's gate and its policy bundle."""
-        print(starter(repo, allow_mode or ["enforced"], reviewer or [], ref or ["refs/heads/main"]), end="")
+        modes, refs = allow_mode or ["enforced"], ref or ["refs/heads/main"]
+        print(starter(repo, modes, reviewer or [], refs, service=service, desk=desk_reviewer or []), end="")
         return 0
 
 
-def starter(repo: str, modes: list[str], reviewers: list[Path], refs: list[str]) -> str:
+def own_signer(*, service: bool) -> tuple[Any, Path]:
+    """Signer of this machine and its key file: of `check`, or of the server. Raises `UsageError` for keyless signing."""
+    from gatekeeper import wiring
+    from gatekeeper.config import paths
+
+    where = paths()
+    if not service:
+        return wiring.local_signer(where), where.keys / "local.pem"
+    signer = wiring.gate_signer(where, None)
+    path = getattr(signer, "path", None)
+    if not isinstance(path, Path):
+        raise UsageError(
+            "USAGE", "The server signs keyless: pin its identity by hand, as docs/configuration.md says, not a key."
+        )
+    return signer, path
+
+
+def starter(
+    repo: str,
+    modes: list[str],
+    reviewers: list[Path],
+    refs: list[str],
+    *,
+    service: bool = False,
+    desk: Sequence[str] = (),
+) -> str:
     """The text of a trust file that accepts this machine's key."""
     from gatekeeper import wiring
     from gatekeeper.config import paths
     from gatekeeper.formats.trust import parse_trust
 
     where = paths()
-    signer = wiring.local_signer(where)
+    signer, key_file = own_signer(service=service)
     verifier = signer.verifier_id  # makes the key at first use
     repositories = [repo]
     if os.path.exists(repo):
@@ -121,7 +161,7 @@ def starter(repo: str, modes: list[str], reviewers: list[Path], refs: list[str])
         "[[signer]]",
         f"verifier_id = {text(verifier)}",
         f"modes = {text(modes)}",
-        f"public_key = {text(wiring.public_pem(where.keys / 'local.pem'))}",
+        f"public_key = {text(wiring.public_pem(key_file))}",
         "",
         "[[policy]]",
         f"name = {text(policy.name)}",
@@ -134,6 +174,12 @@ def starter(repo: str, modes: list[str], reviewers: list[Path], refs: list[str])
             f"principal = {text(reviewer_name(key))}",
             f"public_key = {text(wiring.public_pem(key))}",
         ]
+    if desk:
+        office = wiring.review_desk(where)
+        office.public  # noqa: B018  # makes the key at first use
+        for name in desk:
+            pem = wiring.public_pem(where.keys / "desk.pem")
+            lines += ["", "[[reviewer]]", f"principal = {text(name)}", f"public_key = {text(pem)}"]
     result = "\n".join(lines) + "\n"
     parse_trust(result.encode())
     return result

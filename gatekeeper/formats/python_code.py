@@ -5,10 +5,8 @@ from __future__ import annotations
 import ast
 import copy
 import itertools
-import threading
 import warnings
 import weakref
-from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -21,26 +19,30 @@ Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
 class _Kept:
-    """The trees parsed last, bounded by the size of their sources: a service judges changes of any size for weeks."""
+    """The trees parsed last, bounded by the size of their sources: a service judges changes of any size for weeks.
+
+    Threads share it without a lock: single operations of a dict are whole, and a tree that another thread has let go
+    is parsed again.
+    """
 
     def __init__(self, characters: int) -> None:
-        self._left = characters
-        self._trees: OrderedDict[str, ast.Module | None] = OrderedDict()
-        self._lock = threading.Lock()
+        self._most = characters
+        self._trees: dict[str, ast.Module | None] = {}
 
     def get(self, source: str, make: Callable[[str], ast.Module | None]) -> ast.Module | None:
-        with self._lock:
-            if source in self._trees:
-                self._trees.move_to_end(source)
-                return self._trees[source]
-        tree = make(source)
-        with self._lock:
-            if source not in self._trees:
-                self._trees[source] = tree
-                self._left -= len(source)
-            while self._left < 0 and len(self._trees) > 1:
-                self._left += len(self._trees.popitem(last=False)[0])
-        return tree
+        missing = object()
+        tree: Any = self._trees.pop(source, missing)
+        if tree is missing:
+            tree = make(source)
+        self._trees[source] = tree  # at the end again: the first is the one not used for longest
+        known = list(self._trees)
+        size = sum(map(len, known))
+        for old in known[:-1]:
+            if size <= self._most:
+                break
+            size -= len(old)
+            self._trees.pop(old, None)
+        return tree  # type: ignore[no-any-return]
 
 
 _kept = _Kept(4 * MAX_SOURCE)
