@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -95,3 +96,51 @@ def served_gate(folder: Path, state: Path, *options: str) -> Iterator[Served]:
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
+
+
+@dataclass(frozen=True)
+class Work:
+    """A registered repository with an approved ticket, and a commit to submit."""
+
+    repository: Path
+    head: str
+    claim: Path
+
+
+def git(place: Path, *words: str) -> str:
+    """git with fixed people and dates."""
+    people = {
+        f"GIT_{who}_{what}": value
+        for who in ("AUTHOR", "COMMITTER")
+        for what, value in (("NAME", "Agent"), ("EMAIL", "agent@agents.example"), ("DATE", FIXED_DATE))
+    }
+    env = {"PATH": os.environ["PATH"], "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull, **people}
+    done = subprocess.run(["git", "-C", str(place), *words], env=env, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+def prepared(gate: Served, folder: Path) -> Work:
+    """A small project with a mended bug, known to the gate as acme/shop, its ticket T-1 approved."""
+    repository = folder / "repo"
+    repository.mkdir(parents=True)
+    git(repository, "init", "-q", "-b", "main")
+    for name, content in PROJECT.items():
+        (repository / name).parent.mkdir(exist_ok=True)
+        (repository / name).write_text(content)
+    git(repository, "add", "-A")
+    git(repository, "commit", "-q", "-m", "Import")
+    git(repository, "checkout", "-q", "-b", "fix")
+    (repository / "src/one.py").write_text(FIXED)
+    git(repository, "commit", "-q", "-am", "Mend add")
+    head = git(repository, "rev-parse", "HEAD")
+    ticket, claimed = folder / "ticket.json", folder / "claim.json"
+    ticket.write_text(json.dumps(TICKET))
+    claimed.write_text(json.dumps(claim(head)))
+    done = gate.cli("repo", "register", "acme/shop", "--source", f"file://{repository}", as_="operator")
+    assert done.returncode == 0, done.stderr
+    done = gate.cli("ticket", "create", str(ticket), "-R", "acme/shop", "--format", "json", as_="agent")
+    assert done.returncode == 0, done.stdout
+    digest = json.loads(done.stdout)["digest"]
+    done = gate.cli("ticket", "approve", "acme/shop#T-1", "--digest", digest, as_="reviewer")
+    assert done.returncode == 0, done.stderr
+    return Work(repository, head, claimed)
