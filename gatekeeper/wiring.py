@@ -16,7 +16,14 @@ from gatekeeper import __version__
 from gatekeeper.config import Paths, paths
 from gatekeeper.domain.decision import Approval, Outcome
 from gatekeeper.domain.finding import Finding, finding, from_error, ordered
-from gatekeeper.domain.gate_settings import GateSettings, PolicyKind, PolicySettings, SigningKind, SigningSettings
+from gatekeeper.domain.gate_settings import (
+    GateSettings,
+    PolicyKind,
+    PolicySettings,
+    SigningKind,
+    SigningSettings,
+    SourceSettings,
+)
 from gatekeeper.domain.ports import Limits
 from gatekeeper.domain.submission import Submission
 from gatekeeper.domain.verdict import Mode, Verdict, worst
@@ -252,7 +259,7 @@ def service_tools(where: Paths, *, trust: bytes | None, timeout_s: float, verifi
         desk = review_desk(where)
         signer = gate_signer(where, verifier_id)
         yield Tools(
-            git=git_repositories(where),
+            git=git_repositories(where, remotes(gate_settings(where).sources)),
             environments=environment_builder(where),
             sandbox=sandbox(where),
             secrets=secrets,
@@ -291,6 +298,7 @@ def service_runtime(
     workers: int | None = None,
     grace_s: float = 10.0,
     upkeep_s: float = 30.0,
+    statements_required: bool = False,
 ) -> Iterator[Runtime]:
     """Everything of the server but its API. Enter it before any event loop runs.
 
@@ -323,6 +331,7 @@ def service_runtime(
             clock=tools.clock,
             new_id=new_id,
             approvals=approval_verifier(trust) if trust is not None else None,
+            statements_required=statements_required,
         )
         engine.provide(runs.steps(service, tools, settings))
         blobs.sweep()
@@ -458,6 +467,21 @@ def opa_program() -> Path | None:
     from gatekeeper.config import libexec
 
     return find_opa(libexec())
+
+
+def remotes(settings: SourceSettings) -> Remotes:
+    """How registered repositories on other machines are reached."""
+    from gatekeeper.adapters.git_mirror.sources import Remotes
+
+    return Remotes(
+        credential_helper=settings.credential_helper,
+        certificates=settings.certificates,
+        proxy=settings.proxy,
+        ssh_key=settings.ssh_key,
+        ssh_known_hosts=settings.ssh_known_hosts,
+        max_bytes=settings.max_mib * 1024**2,
+        fetch_s=settings.fetch_s,
+    )
 
 
 def git_repositories(where: Paths, remotes: Remotes | None = None) -> GitMirror:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
 
 
 class PolicyKind(StrEnum):
@@ -57,10 +55,47 @@ class SigningSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class SourceSettings:
+    """`[sources]`: how registered repositories on other machines are reached. None: as the transport does by itself."""
+
+    credential_helper: str | None = None
+    certificates: Path | None = None
+    proxy: str | None = None
+    ssh_key: Path | None = None
+    ssh_known_hosts: Path | None = None
+    max_mib: int = 4096
+    """Of one fetch, packed."""
+    fetch_s: float = 600.0
+
+
+@dataclass(frozen=True, slots=True)
+class ServeSettings:
+    """`[server]`: what `gatekeeper serve` does where its command line says nothing."""
+
+    listen: str = "127.0.0.1:7433"
+    tls_certificate: Path | None = None
+    tls_key: Path | None = None
+    client_ca: Path | None = None
+    require_client_certificate: bool = False
+    reflection: bool = False
+    environment: str = "auto"
+    trust: Path | None = None
+    """Trust file that names the reviewers whose own signatures count."""
+    statements_required: bool = False
+    """True: an approval needs the reviewer's own signed statement."""
+    publish: bool = False
+    retries: int = 1
+    workers: int | None = None
+    timeout_s: float = 600.0
+    grace_s: float = 10.0
+    upkeep_s: float = 30.0
+
+
+@dataclass(frozen=True, slots=True)
 class GateSettings:
     """A whole settings file; all defaults where there is none."""
 
     policy: PolicySettings = PolicySettings()
     signing: SigningSettings = SigningSettings()
-    server: Mapping[str, Any] = field(default_factory=dict)
-    """`[server]` as written; whoever serves parses it as strictly."""
+    sources: SourceSettings = SourceSettings()
+    server: ServeSettings = ServeSettings()

@@ -13,14 +13,27 @@ from enum import StrEnum
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar
 
-from gatekeeper.domain.gate_settings import GateSettings, PolicyKind, PolicySettings, SigningKind, SigningSettings
+from gatekeeper.domain.gate_settings import (
+    GateSettings,
+    PolicyKind,
+    PolicySettings,
+    ServeSettings,
+    SigningKind,
+    SigningSettings,
+    SourceSettings,
+)
 from gatekeeper.errors import ConfigurationError
 
 MAX_SETTINGS = 64 * 1024
-TABLES = ("policy", "signing", "server")
+TABLES = ("policy", "signing", "sources", "server")
 POLICY = ("engine", "bundle", "url", "token_file", "ca_file")
 SIGNING = (
     "kind", "key", "verifier_id", "trust_config", "identity", "issuer", "token_file", "token_env", "ambient",
+)  # fmt: skip
+SOURCES = ("credential_helper", "certificates", "proxy", "ssh_key", "ssh_known_hosts", "max_mib", "fetch_s")
+SERVER = (
+    "listen", "tls_certificate", "tls_key", "client_ca", "require_client_certificate", "reflection", "environment", "trust",
+    "statements_required", "publish", "retries", "workers", "timeout_s", "grace_s", "upkeep_s",
 )  # fmt: skip
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}", re.ASCII)
 Kind = TypeVar("Kind", bound=StrEnum)
@@ -55,8 +68,70 @@ def parse_gate_settings(data: bytes) -> GateSettings:
     return GateSettings(
         policy=_policy(table.get("policy", {})),
         signing=_signing(table.get("signing", {})),
-        server=table.get("server", {}),
+        sources=_sources(table.get("sources", {})),
+        server=_server(table.get("server", {})),
     )
+
+
+def _sources(table: Mapping[str, Any]) -> SourceSettings:
+    place = "[sources]"
+    known(table, SOURCES, place)
+    settings = SourceSettings(
+        credential_helper=_text(table, "credential_helper", place),
+        certificates=_path(table, "certificates", place),
+        proxy=_text(table, "proxy", place),
+        ssh_key=_path(table, "ssh_key", place),
+        ssh_known_hosts=_path(table, "ssh_known_hosts", place),
+        max_mib=int(_number(table, "max_mib", 4096, 1, 1_048_576, place, whole=True)),
+        fetch_s=_number(table, "fetch_s", 600.0, 1, 86_400, place),
+    )
+    if (settings.ssh_key is None) != (settings.ssh_known_hosts is None):
+        raise _bad(
+            "ssh_key and ssh_known_hosts in [sources] go together: a host whose key is not known is not spoken to"
+        )
+    return settings
+
+
+def _server(table: Mapping[str, Any]) -> ServeSettings:
+    place = "[server]"
+    known(table, SERVER, place)
+    standard = ServeSettings()
+    return ServeSettings(
+        listen=_text(table, "listen", place) or standard.listen,
+        tls_certificate=_path(table, "tls_certificate", place),
+        tls_key=_path(table, "tls_key", place),
+        client_ca=_path(table, "client_ca", place),
+        require_client_certificate=_truth(table, "require_client_certificate", place),
+        reflection=_truth(table, "reflection", place),
+        environment=_text(table, "environment", place) or standard.environment,
+        trust=_path(table, "trust", place),
+        statements_required=_truth(table, "statements_required", place),
+        publish=_truth(table, "publish", place),
+        retries=int(_number(table, "retries", standard.retries, 0, 10, place, whole=True)),
+        workers=int(_number(table, "workers", 1, 1, 256, place, whole=True)) if "workers" in table else None,
+        timeout_s=_number(table, "timeout_s", standard.timeout_s, 1, 86_400, place),
+        grace_s=_number(table, "grace_s", standard.grace_s, 0, 3_600, place),
+        upkeep_s=_number(table, "upkeep_s", standard.upkeep_s, 1, 86_400, place),
+    )
+
+
+def _truth(table: Mapping[str, Any], name: str, place: str) -> bool:
+    value = table.get(name, False)
+    if not isinstance(value, bool):
+        raise _bad(f"{name} in {place} must be true or false")
+    return value
+
+
+def _number(
+    table: Mapping[str, Any], name: str, default: float, least: float, most: float, place: str, *, whole: bool = False
+) -> float:
+    value = table.get(name, default)
+    kinds = (int,) if whole else (int, float)
+    # A bool is an int to Python, and NaN is below nothing.
+    if isinstance(value, bool) or not isinstance(value, kinds) or not least <= value <= most:
+        word = "a whole number" if whole else "a number"
+        raise _bad(f"{name} in {place} must be {word} from {least:g} to {most:g}")
+    return value
 
 
 def _policy(table: Mapping[str, Any]) -> PolicySettings:
@@ -78,9 +153,7 @@ def _policy(table: Mapping[str, Any]) -> PolicySettings:
 def _signing(table: Mapping[str, Any]) -> SigningSettings:
     known(table, SIGNING, "[signing]")
     place = "[signing]"
-    ambient = table.get("ambient", False)
-    if not isinstance(ambient, bool):
-        raise _bad("ambient in [signing] must be true or false")
+    ambient = _truth(table, "ambient", "[signing]")
     settings = SigningSettings(
         kind=_kind(table, "kind", SigningKind, SigningKind.KEY, place),
         key=_path(table, "key", place),

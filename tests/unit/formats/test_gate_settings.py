@@ -36,12 +36,17 @@ def test_empty_file_is_the_defaults():
 
 def test_whole_file():
     text = '[policy]\nengine = "opa"\nurl = "http://127.0.0.1:8181"\nbundle = "/srv/policies"\n' + KEYLESS
-    settings = parse_gate_settings((text + "[server]\nlisten = 1\n").encode())
+    text += '[sources]\nproxy = "http://p:1"\nmax_mib = 7\n'
+    text += '[server]\nlisten = "unix:/run/gate"\nreflection = true\nworkers = 4\ngrace_s = 2.5\n'
+    settings = parse_gate_settings(text.encode())
     assert settings.policy.engine is PolicyKind.OPA
     assert settings.policy.bundle == Path("/srv/policies")
     assert settings.signing.kind is SigningKind.KEYLESS
     assert settings.signing.token_file == Path("/run/secrets/token")
-    assert settings.server == {"listen": 1}
+    assert (settings.sources.proxy, settings.sources.max_mib) == ("http://p:1", 7)
+    server = settings.server
+    assert (server.listen, server.reflection, server.workers, server.grace_s) == ("unix:/run/gate", True, 4, 2.5)
+    assert (server.retries, server.publish) == (1, False)
 
 
 @pytest.mark.parametrize(
@@ -67,6 +72,14 @@ def test_whole_file():
         (KEYLESS.replace("token_file", "# "), "exactly one"),
         (KEYLESS.replace("issuer", "# "), "issuer is missing"),
         (KEYLESS.replace('token_file = "/run/secrets/token"', 'token_env = "A B"'), "name of an environment variable"),
+        ("[server]\nlisten = 1\n", "listen in [server] must be a text"),
+        ("[server]\nlisen = 1\n", "did you mean 'listen'"),
+        ("[server]\nreflection = 1\n", "true or false"),
+        ("[server]\nretries = true\n", "whole number from 0 to 10"),
+        ("[server]\nworkers = 0\n", "whole number from 1"),
+        ("[server]\ntimeout_s = nan\n", "number from 1"),
+        ("[sources]\nmax_mib = 1.5\n", "whole number"),
+        ('[sources]\nssh_key = "/k"\n', "go together"),
         ("[policy\n", "not TOML"),
         (b"\xff", "not TOML"),
         (b"#" * (MAX_SETTINGS + 1), "larger than"),
