@@ -18,6 +18,7 @@ from gatekeeper.api.v1.run_pb2 import Run
 from gatekeeper.api.v1.ticket_pb2 import Ticket
 from gatekeeper.api.v1.usage_report_pb2 import ModelUsage, UsageReport
 from gatekeeper.api.v1.verification_pb2 import Verification
+from gatekeeper.client.aio import AsyncClient
 from gatekeeper.client.client import Client
 from gatekeeper.client.failure import ApiError
 from gatekeeper.client.patience import Patience
@@ -28,6 +29,7 @@ from gatekeeper.domain.verdict import Verdict
 __all__ = [
     "ApiError",
     "Artifact",
+    "AsyncClient",
     "Attestation",
     "Change",
     "ChangeState",
