@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -56,6 +57,7 @@ class Session:
     place: Place
     as_json: bool
     _client: Client | None = field(default=None, repr=False)
+    _told: bool = False
 
     @property
     def client(self) -> Client:
@@ -67,9 +69,17 @@ class Session:
             place = self.place
             target = target_from(Options(place.server, place.token_file, place.ca, place.client_config))
             self._client = Client(
-                target.address, token=target.token, ca=target.ca, certificate=target.certificate, retry_for=RETRY_S
-            )
+                target.address, token=target.token, ca=target.ca, certificate=target.certificate, retry_for=RETRY_S,
+                sleep=self._pause,
+            )  # fmt: skip
         return self._client
+
+    def _pause(self, seconds: float) -> None:
+        """Wait before the next attempt; whoever sits at the terminal is told once why nothing happens."""
+        if not self._told and not self.as_json:
+            self._told = True
+            print("gatekeeper: the server does not answer; trying again", file=sys.stderr)
+        time.sleep(seconds)
 
     def close(self) -> None:
         """End the connection, if there is one."""

@@ -90,6 +90,9 @@ class Transaction(Protocol):
     def active_verifications(self, change: str | None = None) -> list[VerificationRecord]:
         """Those that are not final, oldest first."""
 
+    def active_count(self) -> int:
+        """How many are not final."""
+
     def retire_verdicts(self, record: VerificationRecord) -> list[str]:
         """Unset `current` of every other verdict with the same change and purpose, and of attestations that came from
         them; names of the verifications.

@@ -177,6 +177,10 @@ class Reads:
         statement = sa.select(*columns(t, NO_REPORT)).where(_ACTIVE, *_given(t, change=change or ""))
         return self._records(VerificationRecord, statement.order_by(t.c.create_time, t.c.name), NO_REPORT)
 
+    def active_count(self) -> int:
+        (row,) = self._rows(sa.select(sa.func.count().label("n")).select_from(s.verifications).where(_ACTIVE))
+        return int(row["n"])
+
     # the rest
 
     def reviews(self, change: str) -> list[ReviewRecord]:

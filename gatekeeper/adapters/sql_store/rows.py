@@ -38,8 +38,13 @@ Converter = tuple[Callable[[Any], Any], Callable[[Any], Any]]
 
 
 @cache
+def _hints(kind: Any) -> dict[str, Any]:
+    return typing.get_type_hints(kind)
+
+
+@cache
 def _converters(kind: Any) -> dict[str, Converter]:
-    hints = typing.get_type_hints(kind)
+    hints = _hints(kind)
     return {f.name: _converter(hints[f.name]) for f in fields(kind)}
 
 
@@ -87,7 +92,7 @@ def _shaped(hint: Any, value: Any) -> Any:
     if origin is frozenset:
         return frozenset(_shaped(arguments[0], v) for v in _typed(list)(value))
     if is_dataclass(hint) and isinstance(hint, type):
-        names = typing.get_type_hints(hint)
+        names = _hints(hint)
         return hint(**{k: _shaped(names[k], v) for k, v in _typed(dict)(value).items()})
     return value
 

@@ -6,7 +6,7 @@ import hashlib
 from dataclasses import replace
 
 from gatekeeper.domain.lifecycle import ChangeState, TicketState, VerificationState
-from gatekeeper.domain.principal import Caller, Role
+from gatekeeper.domain.principal import Caller
 from gatekeeper.domain.records import (
     ArtifactRecord,
     ChangeRecord,
@@ -17,9 +17,11 @@ from gatekeeper.domain.records import (
 from gatekeeper.domain.service_ports import Transaction
 from gatekeeper.errors import InputError, RequestRefused
 from gatekeeper.formats.ticket import parse_ticket
+from gatekeeper.workflow.service.changes import require_own
 from gatekeeper.workflow.service.commands import SubmitCommand
 from gatekeeper.workflow.service.idempotency import Request, answered, remember
 from gatekeeper.workflow.service.moves import move_change, move_verification
+from gatekeeper.workflow.service.people import author_of
 from gatekeeper.workflow.service.service import Service, acting, audited, note
 
 
@@ -40,7 +42,7 @@ def submit(service: Service, caller: Caller, command: SubmitCommand) -> Verifica
         _artifacts(tx, caller, repository, command)
         behalf = _delegation(caller, command.on_behalf_of)
         change = _change(tx, service, caller, command, ticket)
-        if len(tx.active_verifications()) >= service.limits.active_verifications:
+        if tx.active_count() >= service.limits.active_verifications:
             raise RequestRefused("QUEUE_FULL", "Too many verifications are waiting.")
         if artifact is not None:
             tx.add_artifact(artifact)
@@ -104,8 +106,9 @@ def cancel(service: Service, caller: Caller, name: str, comment: str, request: R
         if answered(tx, service, caller, request) is not None or record.state is VerificationState.CANCELLED:
             return record
         change = tx.change(record.change)
-        if change is None or not _own(caller, change):
-            raise RequestRefused("CHANGE_FOREIGN", "The verification belongs to another agent's change.")
+        if change is None:
+            raise RequestRefused("CHANGE_UNKNOWN", f"The change of {name!r} is not known.")
+        require_own(caller, change.submitter, change.name)
         if record.state.final:
             raise RequestRefused("VERIFICATION_FINAL", f"The verification is {record.state.value} and stays so.")
         record = move_verification(
@@ -124,11 +127,6 @@ def _known(tx: Transaction, name: str) -> VerificationRecord:
     if record is None:
         raise RequestRefused("VERIFICATION_UNKNOWN", f"There is no verification {name!r}.")
     return record
-
-
-def _own(caller: Caller, change: ChangeRecord) -> bool:
-    """Reviewers and operators act on every change, agents on their own."""
-    return bool(caller.roles & {Role.REVIEWER, Role.OPERATOR}) or caller.principal.id == change.submitter.id
 
 
 def _repository(tx: Transaction, command: SubmitCommand) -> RepositoryRecord:
@@ -178,7 +176,7 @@ def _artifacts(tx: Transaction, caller: Caller, repository: RepositoryRecord, co
 
 
 def _delegation(caller: Caller, on_behalf_of: str) -> str:
-    behalf = on_behalf_of or caller.principal.on_behalf_of or ""
+    behalf = on_behalf_of or author_of(caller).on_behalf_of or ""
     if behalf and caller.delegators is not None and behalf not in caller.delegators:
         raise RequestRefused("DELEGATION_REFUSED", f"The credential does not allow to act on behalf of {behalf!r}.")
     return behalf
@@ -197,7 +195,7 @@ def _change(
             ticket=command.ticket,
             target_ref=command.target_ref,
             state=ChangeState.QUEUED,
-            submitter=caller.principal,
+            submitter=author_of(caller),
             create_time=now,
             update_time=now,
             state_time=now,
@@ -210,14 +208,15 @@ def _change(
         raise RequestRefused("CHANGE_FOREIGN", "Another agent submitted to this change first; use a key of your own.")
     if change.state.final or change.state is ChangeState.LANDING:
         raise RequestRefused("CHANGE_FINAL", f"The change is {change.state.value}; nothing more can be submitted.")
-    if change.ticket != command.ticket or change.target_ref != command.target_ref:
+    # A change that a question created has no target before its first submission.
+    if change.ticket != command.ticket or change.target_ref not in ("", command.target_ref):
         raise RequestRefused(
             "TICKET_OTHER",
             f"The change works on {change.ticket} for {change.target_ref}; use a key of its own for more.",
         )
     if allowed and change.attempts_used >= allowed:
         raise RequestRefused("ATTEMPTS_EXHAUSTED", f"All {allowed} attempts that the ticket allows were used.")
-    return replace(change, attempts_allowed=allowed)
+    return replace(change, attempts_allowed=allowed, target_ref=command.target_ref)
 
 
 def _claim_artifact(service: Service, caller: Caller, command: SubmitCommand) -> ArtifactRecord | None:
@@ -258,7 +257,7 @@ def _record(
         ticket_digest=ticket.digest,
         target_ref=command.target_ref,
         head=command.head,
-        submitter=replace(caller.principal, on_behalf_of=command.on_behalf_of or caller.principal.on_behalf_of),
+        submitter=replace(caller.principal, on_behalf_of=_delegation(caller, command.on_behalf_of) or None),
         attempt=change.attempts_used + 1,
         create_time=service.clock.now(),
         claim_artifact=claim.name if claim else command.claim_artifact,
