@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pty
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -461,6 +462,30 @@ def test_a_reader_that_goes_away_is_no_crash(gate: FakeGate, shell: Shell, tmp_p
     )
     assert "GATE_CRASHED" not in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_terminal_shows_one_table_that_is_drawn_again(gate: FakeGate, shell: Shell) -> None:
+    shell(*SUBMIT)
+    shell("submit", "-R", "acme/shop", "--change", "43", "--head", HEAD, "--ticket", "T-1")
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "gatekeeper", "watch", "acme/shop#42", "acme/shop#43"],
+        stdout=theirs, stderr=theirs, env={**os.environ, "TERM": "xterm"},
+    )  # fmt: skip
+    os.close(theirs)
+    shown = b""
+    try:
+        while chunk := os.read(ours, 65536):
+            shown += chunk
+    except OSError:  # the other side was closed: the program ended
+        pass
+    finally:
+        os.close(ours)
+    assert process.wait(timeout=60) == 0
+    text = shown.decode()
+    assert text.count("\x1b[2A\x1b[J") == 5  # six snapshots; all but the first wipe two lines
+    last = text.rpartition("\x1b[J")[2].split()
+    assert last.count("accepted") == 2
 
 
 # --- start and completion -------------------------------------------------------------------------------------------------
