@@ -151,5 +151,8 @@ def ticket_text(made: Ticket, *, document: bool = False) -> str:
     if document and made.document:
         rows += ["", block(made.document.decode("utf-8", "replace"), 256 * 1024)]
     if state == "proposed":
-        rows += ["", "next     A reviewer approves it: gatekeeper ticket approve NAME --digest DIGEST"]
+        rows += [
+            "",
+            f"next     A reviewer approves it: gatekeeper ticket approve {line(made.name, 300)} --digest {line(made.digest, 64)}",
+        ]
     return "\n".join(rows)

@@ -7,6 +7,7 @@ from gatekeeper.api.v1.run_pb2 import Run
 from gatekeeper.api.v1.verdict_pb2 import Mode, Tier
 from gatekeeper.api.v1.verification_pb2 import Verification
 from gatekeeper.cli.connection import block, line, moment, word
+from gatekeeper.cli.listing import short
 from gatekeeper.cli.report_text import COLOR, HEADLINE, finding_lines, wrapped
 from gatekeeper.client import state_of, verdict_of
 from gatekeeper.domain.finding import Finding
@@ -59,7 +60,7 @@ def headline(made: Verification, *, color: bool = False) -> str:
     else:
         first = f"{state.value if state else 'UNKNOWN STATE'} (no verdict)"
     base = f" onto {line(made.base_commit, 12).removesuffix('...')}" if made.base_commit else ""
-    change = "/".join(made.name.split("/")[1:6:2])
+    change = short(made.name)
     return f"{first}  {line(change)}, head {made.head_commit[:12] if made.head_commit.isalnum() else '?'}{base if base.strip().isascii() else ''}"
 
 
@@ -119,7 +120,9 @@ def _run(run: Run) -> str:
 def _next(made: Verification) -> str:
     verdict, state, name = verdict_of(made), state_of(made), line(made.name, 400)
     if verdict is Verdict.ACCEPTED:
-        return "It may land. Whoever enforces fetches the signed verdict: gatekeeper attestation fetch --help"
+        repository = line("/".join(made.name.split("/")[1:4:2]))
+        fetch = f"gatekeeper attestation fetch -R {repository} --commit {line(made.head_commit, 64)} --git PATH"
+        return f"It may land. Where a hook demands the signed verdict: {fetch}"
     if verdict is Verdict.REJECTED:
         return "Mend what the reasons name, commit, and submit the new head with the same change key."
     if verdict is Verdict.NEEDS_HUMAN:

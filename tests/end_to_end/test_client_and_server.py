@@ -183,3 +183,36 @@ def test_several_are_watched_at_once(gate: Served, work: Work) -> None:
         assert {state_of(v) for v in api.list_verifications("acme/shop#many-0")} == {
             state_of(api.get_verification(names[0]))
         }
+
+
+def test_a_person_decides_through_the_command_line(gate: Served, work: Work, tmp_path: Path) -> None:
+    file = tmp_path / "t3.json"
+    file.write_text(json.dumps({**TICKET, "id": "T-3", "risk": "high"}))
+    shown = gate.cli("ticket", "create", str(file), "-R", "acme/shop", "--format", "json", as_="agent")
+    digest = json.loads(shown.stdout)["digest"]
+    assert gate.cli("ticket", "approve", "acme/shop#T-3", "--digest", digest, as_="reviewer").returncode == 0
+    words = ("submit", "-R", "acme/shop", "--change", "risky", "--head", work.head, "--ticket", "T-3", "--claim",
+             str(work.claim))  # fmt: skip
+    asked = gate.cli(*words, "--watch", "--timeout", "100", as_="agent")
+    assert asked.returncode == 4, asked.stdout + asked.stderr
+    assert "A PERSON MUST DECIDE" in asked.stdout
+    with client(gate) as api:
+        name = api.get_change("acme/shop#risky").latest_verification
+    refused = gate.cli("review", name, "--approve", as_="agent")
+    assert refused.returncode == 2
+    assert "ROLE_REQUIRED" in refused.stderr
+    seen = api_needs(gate, name)
+    assert seen >= 1
+    done = gate.cli("review", name, "--approve", "--reason", "read it", as_="reviewer")
+    assert done.returncode == 0, done.stdout + done.stderr
+    with client(gate) as api:
+        change = api.get_change("acme/shop#risky")
+        latest = api.wait(change.latest_verification, timeout=100)
+        assert verdict_of(latest) in (Verdict.ACCEPTED, Verdict.NEEDS_HUMAN)
+        assert sum(n.count for n in latest.needs) < seen
+
+
+def api_needs(gate: Served, name: str) -> int:
+    """How many people still have to decide."""
+    with client(gate) as api:
+        return sum(n.count for n in api.get_verification(name).needs)
