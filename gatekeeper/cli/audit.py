@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from gatekeeper.cli.token import Format, FormatOption, open_records, operator, timestamp
-from gatekeeper.domain.records import AuditEntry, Page
 from gatekeeper.errors import UsageError, VerificationRefused
+
+if TYPE_CHECKING:
+    from gatekeeper.domain.records import AuditEntry
 
 
 def register(app: typer.Typer) -> None:
@@ -54,6 +56,8 @@ def register(app: typer.Typer) -> None:
         form: FormatOption = Format.TEXT,
     ) -> int:
         """Show entries, oldest first; JSON has one object a line, with all that was hashed."""
+        from gatekeeper.domain.records import Page
+
         with open_records() as records, records.reading() as tx:
             found = tx.audit_entries(Page(limit, (after,)))[:limit]
         for entry in found:

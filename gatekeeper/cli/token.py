@@ -14,13 +14,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from gatekeeper.domain.principal import Principal, Role
-from gatekeeper.domain.records import CredentialRecord
 from gatekeeper.errors import UsageError
+
+if TYPE_CHECKING:
+    from gatekeeper.domain.records import CredentialRecord
 
 ISSUER = "gatekeeper"
 """Issuer of principals that the operator names here."""
@@ -189,6 +191,8 @@ def new_record(
 
     now = _now()
     life = seconds(expires)
+    from gatekeeper.domain.records import CredentialRecord
+
     return CredentialRecord(
         id=new_id()[:16],
         digest=digest,
