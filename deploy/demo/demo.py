@@ -1,7 +1,9 @@
-"""The five-minute tour: a real library, five changes that agents make, the gate's verdicts, and a branch that demands them.
+"""The five-minute tour: a gate is started, agents submit twenty changes to a real library at once, and a branch demands
+its verdicts.
 
 Everything is real: the library comes from the package registry, the tests run in the sandbox, the statements are
-signed and verified, git's own pre-receive hook decides. Only the agents are played, by small syntax-tree edits.
+signed and verified, git's own pre-receive hook decides. Only the agents are played, by small syntax-tree edits. What is
+shown is asserted: the exit status is 0 only where all of it happened.
 """
 
 from __future__ import annotations
@@ -9,440 +11,290 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import secrets
 import shutil
-import subprocess
 import sys
-import tempfile
+import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-from xml.sax.saxutils import quoteattr
+from typing import TYPE_CHECKING
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-import library as lib
+import board as boards
+import changes as change_plans
+import redaction
+import served as gates
+import stage as stages
+from changes import Made
+from library import DemoError
+from stage import Stage, git
+from story import BOLD, RESET, expect, say, title
 
-GATE = [str(Path(sys.prefix) / "bin" / "gatekeeper")]
-GIT_ENV = {
-    "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C.UTF-8",
-}  # fmt: skip
-AGENT = {"GIT_AUTHOR_NAME": "Agent Seven", "GIT_AUTHOR_EMAIL": "agent-7@agents.example",
-         "GIT_COMMITTER_NAME": "Agent Seven", "GIT_COMMITTER_EMAIL": "agent-7@agents.example"}  # fmt: skip
-REVIEWER = "alice@example.org"
-BOLD, DIM, RESET = ("\x1b[1m", "\x1b[2m", "\x1b[0m") if sys.stdout.isatty() else ("", "", "")
+if TYPE_CHECKING:
+    from gatekeeper.client import Finding, Verification
 
-
-def say(text: str = "") -> None:
-    """A line of the story."""
-    print(text, flush=True)
-
-
-def title(text: str) -> None:
-    """A heading of the story."""
-    say(f"\n{BOLD}== {text}{RESET}")
-
-
-def git(where: Path, *args: str, ok: bool = True) -> subprocess.CompletedProcess[str]:
-    """Git with nobody's configuration."""
-    done = subprocess.run(
-        ["git", "-C", str(where), *args],
-        env={"PATH": os.environ["PATH"], **GIT_ENV, **AGENT},
-        capture_output=True, text=True, timeout=120,
-    )  # fmt: skip
-    if ok and done.returncode:
-        raise lib.DemoError(f"git {' '.join(args)} failed: {done.stderr.strip()}")
-    return done
+REPOSITORY = "demo/library"
+IN_FULL = ("honest-fix", "false-claim", "skipped-tests", "scope-and-secret", "high-risk")
+LONGEST = 600.0
+"""Seconds that twenty verifications may take."""
 
 
 @dataclass
-class Stage:
-    """The folders of the demo."""
+class Submitted:
+    """A change and what became of it."""
 
-    folder: Path
-    work: Path
-    protected: Path
-    library: lib.Library
-    bug: lib.Edit
-    failing: tuple[str, ...]
-    passing: tuple[str, ...]
-
-    def commit(self, branch: str, message: str) -> str:
-        """Commit the work tree on a new branch from main, push it to the (unprotected) branch, return the commit."""
-        git(self.work, "add", "-A")
-        git(self.work, "commit", "-q", "-m", message)
-        git(self.work, "push", "-q", "origin", f"HEAD:refs/heads/{branch}")
-        return git(self.work, "rev-parse", "HEAD").stdout.strip()
-
-    def fresh(self) -> None:
-        """The work tree as the protected branch has it."""
-        git(self.work, "checkout", "-q", "--detach", "origin/main")
+    made: Made
+    verification: Verification
+    submit_ms: float = 0.0
 
 
-def run_suite(tree: Path, environment: Any, name: str) -> Any:
-    """The library's suite on `tree`, in the gate's own sandbox."""
-    from gatekeeper import wiring
-    from gatekeeper.config import paths
-    from gatekeeper.domain.ports import Limits, RunRequest
-    from gatekeeper.domain.testrun import RunRole
-    from gatekeeper.domain.ticket import Suite
-
-    suite = Suite(name="tests", runner="pytest", source="settings")
-    request = RunRequest(f"demo-{name}", RunRole.MERGED, suite, "0" * 40, tree, environment, Limits(wall_s=120))
-    return wiring.sandbox(paths()).run(request)
-
-
-def prepare_environment(root: Path) -> Any:
-    """The environment of the library's tests, made from the lock as the gate makes it."""
-    from gatekeeper import wiring
-    from gatekeeper.config import paths
-    from gatekeeper.domain.settings import EnvironmentSettings
-    from gatekeeper.domain.tree import MemoryTree
-
-    files = {p.relative_to(root).as_posix(): p.read_bytes() for p in sorted(root.rglob("*")) if p.is_file()}
-    return wiring.environment_builder(paths()).prepare(MemoryTree.of(files), EnvironmentSettings(), "auto")
-
-
-def shareable(root: Path) -> None:
-    """Let the sandbox user read the tree (and own it, which the overlay's copies need)."""
-    from gatekeeper.config import SANDBOX_ID
-
-    for path in [root, *root.rglob("*")]:
-        if os.geteuid() == 0:
-            os.chown(path, SANDBOX_ID, SANDBOX_ID, follow_symlinks=False)
-        if not path.is_symlink():
-            path.chmod(0o755 if path.is_dir() else 0o644)
-
-
-def find_bug(library: lib.Library, folder: Path) -> tuple[lib.Edit, tuple[str, ...], tuple[str, ...]]:
-    """A one-token bug that a few of the library's own tests notice."""
-    environment = prepare_environment(library.root)
-    trial = folder / "trial"
-    shutil.copytree(library.root, trial, symlinks=True)
-    shareable(trial)
-    clean = run_suite(trial, environment, "clean")
-    ids = tuple(c.id for c in clean.cases if c.outcome.value == "passed")
-    if clean.exit_code != 0 or not ids:
-        raise lib.DemoError(
-            f"The library's own tests do not pass in the sandbox; take another with LIB=name.\n{clean.log[-1500:]}"
-        )
-    say(f"   its own suite passes in the sandbox: {len(ids)} tests in {clean.wall_s:.1f} s")
-    for number, bug in enumerate(lib.bugs(library)):
-        if number >= 40:
-            break
-        lib.applied(trial, bug)
-        shareable(trial)
-        run = run_suite(trial, environment, f"bug{number}")
-        lib.applied(trial, bug, undo=True)
-        failing = tuple(c.id for c in run.cases if c.outcome.value == "failed")
-        if run.exit_code == 1 and 1 <= len(failing) <= 12 and len(run.cases) == len(clean.cases):
-            return bug, failing, ids
-    raise lib.DemoError("No small bug was found that a few tests notice; take another library with LIB=name.")
-
-
-def report(passed: tuple[str, ...], failed: tuple[str, ...] = (), skipped: tuple[str, ...] = ()) -> str:
-    """JUnit XML as pytest would have written it."""
-    rows = []
-    for ids, inner in ((passed, ""), (failed, '<failure message="assert"/>'), (skipped, '<skipped message="skip"/>')):
-        for test_id in ids:
-            path, *names = test_id.split("::")
-            owner = ".".join([path.removesuffix(".py").replace("/", "."), *names[:-1]])
-            rows.append(f"<testcase classname={quoteattr(owner)} name={quoteattr(names[-1])}>{inner}</testcase>")
-    total = len(passed) + len(failed) + len(skipped)
-    head = f'<testsuite name="pytest" errors="0" failures="{len(failed)}" skipped="{len(skipped)}" tests="{total}">'
-    return f'<?xml version="1.0" encoding="utf-8"?><testsuites>{head}{"".join(rows)}</testsuite></testsuites>'
-
-
-def setup(name: str, folder: Path) -> Stage:
-    """Fetch the library, put the bug in, make the protected repository."""
-    title(f"A real library: {name}")
-    download = folder / "download"
-    download.mkdir()
-    library = lib.download(name, download)
-    say(f"   {library.name} {library.version}, package {library.package}, tests in {library.tests}/")
-    lock_environment(library)
-    (library.root / ".gatekeeper.toml").write_text(
-        '[[suite]]\nname = "tests"\nkind = "test"\nrunner = "pytest"\n', encoding="utf-8"
+def prepare(gate: gates.Gate, stage: Stage) -> None:
+    """Register the repository; have each plan approved by a person before anybody works on it."""
+    title("A gate of its own, with everything in one process")
+    say(f"   serving on {gate.address}")
+    gate.client("operator").register_repository(
+        REPOSITORY, stage.uri, target_refs=[b.ref for b in stage.branches.values()]
     )
-    bug, failing, passing = find_bug(library, folder)
-    lib.applied(library.root, bug)
-    say(
-        f"   a bug for the agents to fix: {bug.path}:{bug.line}, in {bug.function}(): {bug.words}; {len(failing)} tests see it"
-    )
-    protected, work = folder / "protected.git", folder / "work"
-    git(folder, "init", "-q", "--bare", "-b", "main", str(protected))
-    git(folder, "init", "-q", "-b", "main", str(library.root))
-    git(library.root, "add", "-A", "-f")
-    git(library.root, "commit", "-q", "-m", f"Import {library.name} {library.version}")
-    git(library.root, "push", "-q", str(protected), "main")
-    git(folder, "clone", "-q", str(protected), str(work))
-    return Stage(folder, work, protected, library, bug, failing, passing)
+    say(f"   {REPOSITORY} registered by the operator: {', '.join(sorted(stage.branches))} can be targets")
+    for number, ticket in enumerate(change_plans.tickets(stage).values()):
+        author = gate.client(change_plans.AGENTS[number % len(change_plans.AGENTS)])
+        made = author.create_ticket(REPOSITORY, json.dumps(ticket).encode())
+        approved = gate.client("reviewer").approve_ticket(made.name, made.digest, etag=made.etag)
+        say(f'   {ticket["id"]} "{ticket["title"]}": approved by {approved.decider.subject}')
 
 
-def lock_environment(library: lib.Library) -> None:
-    """A hash-locked requirements-dev.txt for the library's tests, made by uv from its metadata."""
-    wanted = "\n".join(lib.requirements(library))
-    done = subprocess.run(
-        [str(Path(sys.prefix) / "bin" / "uv"), "pip", "compile", "-q", "--generate-hashes", "--no-annotate", "--no-header",
-         "--python", sys.executable, "-", "-o", str(library.root / "requirements-dev.txt")],
-        input=wanted, capture_output=True, text=True, timeout=180,
-    )  # fmt: skip
-    if done.returncode:
-        raise lib.DemoError(f"The requirements of {library.name} could not be locked:\n{done.stderr.strip()[-800:]}")
+def submit_all(gate: gates.Gate, made: list[Made]) -> dict[str, Submitted]:
+    """All changes at once, each from a thread of its agent, each watched until it is decided."""
+    title(f"{len(made)} changes, submitted at once by {len(change_plans.AGENTS)} agents")
+    table = boards.Board([boards.Row(m.plan.name, m.agent, m.plan.branch) for m in made])
+    start, lock = threading.Barrier(len(made)), threading.Lock()
+    done: dict[str, Submitted] = {}
+    failed: list[str] = []
+    for agent in change_plans.AGENTS:
+        gate.client(agent)
 
+    def one(change: Made) -> None:
+        client = gate.client(change.agent)
+        try:
+            start.wait(60)
+            begun = time.monotonic()
+            stored = client.submit(
+                repository=REPOSITORY, change=change.plan.name, head=change.head, ticket=change.plan.ticket,
+                target=f"refs/heads/{change.plan.branch}", claim=change.claim,
+            )  # fmt: skip
+            spent = (time.monotonic() - begun) * 1000
+            table.tell(change.plan.name, stored)
+            last = stored
+            for last in client.watch(stored.name, timeout=LONGEST):
+                table.tell(change.plan.name, last)
+            with lock:
+                done[change.plan.name] = Submitted(change, last, spent)
+        except Exception as error:  # told below, for all of them together
+            with lock:
+                failed.append(f"{change.plan.name}: {type(error).__name__}: {error}")
 
-def judge(stage: Stage, name: str, head: str, claim: dict[str, Any], extra: list[str]) -> tuple[int, dict[str, Any]]:
-    """`gatekeeper check` for people on the screen, and the same as JSON for the demo's own proof."""
-    ticket = stage.folder / "ticket.json"
-    claim_file = stage.folder / f"claim-{name}.json"
-    claim_file.write_text(json.dumps({"schema": "gatekeeper.claim/1", "head_sha": head, **claim}), encoding="utf-8")
-    command = [*GATE, "check", "--repo", str(stage.protected), "--target", "main", "--head", head, "--ticket", str(ticket),
-               "--claim", str(claim_file), *extra]  # fmt: skip
-    say(
-        f"{DIM}   $ gatekeeper check --repo protected.git --head {head[:10]} --ticket ticket.json --claim claim-{name}.json{RESET}"
-    )
     begun = time.monotonic()
-    done = subprocess.run([*command, "--format", "json", "--quiet"], capture_output=True, text=True, timeout=600)
-    try:
-        answer = json.loads(done.stdout)
-        answer["verdict"]
-    except (ValueError, KeyError):
-        raise lib.DemoError(
-            f"gatekeeper check gave no verdict (exit {done.returncode}):\n{done.stdout}{done.stderr}"
-        ) from None
-    show(answer, time.monotonic() - begun)
-    return done.returncode, answer
-
-
-def show(answer: dict[str, Any], seconds: float) -> None:
-    """The verdict in a few lines."""
-    words = {
-        "accepted": "ACCEPTED",
-        "rejected": "REJECTED",
-        "needs_human": "A PERSON MUST DECIDE",
-        "undecided": "UNDECIDED",
-    }
-    tier = (answer["policy"] or {}).get("tier", "?")
-    say(f"   {BOLD}{words[answer['verdict']]}{RESET}  (tier {tier}, {seconds:.1f} s)")
-    for reason in answer["reasons"][:5]:
-        where = f" {reason['path']}{':' + str(reason['line']) if reason['line'] else ''}" if reason["path"] else ""
-        say(f"   - {reason['category']} / {reason['code']}{where}")
-        say(f"     {reason['message'].splitlines()[0][:150]}")
-        say(f"     -> {reason['next_action']}")
-    if len(answer["reasons"]) > 5:
-        say(f"   - and {len(answer['reasons']) - 5} more reasons")
-
-
-def expect(condition: bool, words: str) -> None:
-    """The demo proves what it shows: a surprise ends it."""
-    if not condition:
-        raise lib.DemoError(f"Expected: {words}. That is a fault of the gate or of the demo; please report it.")
-
-
-def changes(stage: Stage) -> dict[str, tuple[str, dict[str, Any]]]:
-    """The changes: name -> (head commit, claim)."""
-    package, tests = stage.library.package, stage.library.tests
-    green = tuple(stage.passing)
-    commands = [{"cmd": "python -m pytest", "exit_code": 0}]
-    made = {}
-
-    def claim(**parts: Any) -> dict[str, Any]:
-        return {"commands": commands, "summary": f"Fixed {stage.bug.function}(); all tests pass.", **parts}
-
-    stage.fresh()
-    lib.applied(stage.work, stage.bug, undo=True)
-    made["honest-fix"] = (
-        stage.commit("agent/honest-fix", f"Fix {stage.bug.function}()"),
-        claim(junit_xml=report(green)),
-    )
-
-    stage.fresh()
-    path = stage.work / stage.bug.path
-    path.write_text(
-        path.read_text(encoding="utf-8") + "\n# The comparison above was checked and is right.\n", encoding="utf-8"
-    )
-    made["false-claim"] = (
-        stage.commit("agent/false-claim", f"Fix {stage.bug.function}()"),
-        claim(junit_xml=report(green)),
-    )
-
-    stage.fresh()
-    for test_id in stage.failing:
-        lib.skip_test(stage.work, test_id)
-    rest = tuple(t for t in green if t not in stage.failing)
-    made["skipped-tests"] = (
-        stage.commit("agent/skipped-tests", "Stabilise the suite"),
-        claim(junit_xml=report(rest, skipped=stage.failing)),
-    )
-
-    stage.fresh()
-    lib.applied(stage.work, stage.bug, undo=True)
-    token = "ghp_" + "".join(
-        secrets.choice("ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz23456789") for _ in range(36)
-    )
-    (stage.work / "deploy").mkdir(exist_ok=True)
-    (stage.work / "deploy" / "release.py").write_text(f'GITHUB_TOKEN = "{token}"\n', encoding="utf-8")
-    made["scope-and-secret"] = (
-        stage.commit("agent/scope-and-secret", "Fix and release"),
-        claim(junit_xml=report(green)),
-    )
-
-    stage.fresh()
-    lib.applied(stage.work, stage.bug, undo=True)
-    (stage.work / package / "permissions.py").write_text(
-        '"""Who may clear a shared cache."""\n\n\ndef may_clear(role):\n    """True for the roles that may."""\n'
-        '    return role in ("owner", "operator")\n',
-        encoding="utf-8",
-    )
-    module = ".".join(package.parts[-1:])
-    (stage.work / tests / "test_permissions.py").write_text(
-        f"from {module}.permissions import may_clear\n\n\ndef test_only_owners_and_operators_may_clear():\n"
-        '    assert may_clear("owner") and may_clear("operator")\n    assert not may_clear("guest")\n',
-        encoding="utf-8",
-    )
-    new = f"{tests}/test_permissions.py::test_only_owners_and_operators_may_clear"
-    made["high-risk"] = (
-        stage.commit("agent/high-risk", "Fix, and permissions"),
-        claim(junit_xml=report((*green, new))),
-    )
-    for name in made:
-        made[name][1].setdefault("token", token if name == "scope-and-secret" else "")
-    return made
-
-
-def write_ticket(stage: Stage) -> None:
-    """The ticket that a person approved."""
-    package, tests = stage.library.package, stage.library.tests
-    ticket = {
-        "schema": "gatekeeper.ticket/1",
-        "id": "T-1",
-        "title": f"{stage.bug.function}() is wrong",
-        "goal": f"{len(stage.failing)} tests of {stage.library.name} fail since {stage.bug.function}() was changed. Mend it.",
-        "allowed": [f"{package}/**", f"{tests}/**"],
-        "forbidden": [".github/**", ".gatekeeper.toml"],
-        "suites": ["tests"],
-        "risk": "low",
-        "permits": [],
-    }
-    (stage.folder / "ticket.json").write_text(json.dumps(ticket, indent=1), encoding="utf-8")
-
-
-def play(stage: Stage) -> None:
-    """Judge all changes, approve the one that needs it."""
-    write_ticket(stage)
-    made = changes(stage)
-    title("1. An honest fix")
-    head, claim = made["honest-fix"]
-    claim.pop("token")
-    honest = head
-    code, answer = judge(stage, "honest-fix", head, claim, [])
-    expect(code == 0 and answer["verdict"] == "accepted", "the honest fix is accepted")
-
-    title("2. A false claim: nothing was fixed, the report says all green")
-    head, claim = made["false-claim"]
-    claim.pop("token")
-    code, answer = judge(stage, "false-claim", head, claim, [])
-    expect(code == 1 and "evidence_mismatch" in {r["category"] for r in answer["reasons"]}, "rejected for its evidence")
-
-    title("3. The failing tests skipped instead of mended")
-    head, claim = made["skipped-tests"]
-    claim.pop("token")
-    code, answer = judge(stage, "skipped-tests", head, claim, [])
-    expect(code == 1 and answer["reasons"][0]["category"] == "test_tampering", "rejected for tampering")
-
-    title("4. A fix with a file outside the ticket's scope, and a credential in it")
-    head, claim = made["scope-and-secret"]
-    token = claim.pop("token")
-    code, answer = judge(stage, "scope-and-secret", head, claim, [])
-    found = {r["category"] for r in answer["reasons"]}
-    expect(code == 1 and {"scope_violation", "secret"} <= found, "rejected for scope and secret")
-    expect(token not in json.dumps(answer), "the credential is redacted everywhere")
-    say("   (the credential itself appears nowhere in the report)")
-
-    title("5. A fix that also touches permissions: high risk, a person must decide")
-    head, claim = made["high-risk"]
-    claim.pop("token")
-    code, answer = judge(stage, "high-risk", head, claim, [])
-    expect(code == 4 and answer["verdict"] == "needs_human", "a person is called")
-    approve(stage, head, claim)
-    protect(stage, honest, made["honest-fix"][1], made["false-claim"][0])
-
-
-def gate(*args: str) -> subprocess.CompletedProcess[str]:
-    """Another gatekeeper command; it must work."""
-    say(f"{DIM}   $ gatekeeper {' '.join(Path(a).name if a.startswith('/') else a for a in args)}{RESET}")
-    done = subprocess.run([*GATE, *args], capture_output=True, text=True, timeout=120)
-    if done.returncode:
-        raise lib.DemoError(f"gatekeeper {args[0]} failed ({done.returncode}):\n{done.stdout}{done.stderr}")
+    threads = [threading.Thread(target=one, args=(m,), name=m.plan.name, daemon=True) for m in made]
+    with table.shown():
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    seconds = time.monotonic() - begun
+    expect(not failed, f"no call fails; {'; '.join(failed[:3])}")
+    spent = sorted(s.submit_ms for s in done.values())
+    say(f"   all decided in {seconds:.0f} s: {table.counts()}; answers to Submit within {spent[-1]:.0f} ms")
     return done
 
 
-def approve(stage: Stage, head: str, claim: dict[str, Any]) -> None:
-    """A reviewer with a key of her own approves the high-risk diff; the same check then accepts it."""
-    title("   The reviewer looks at the diff and approves it with her own key")
-    key, approval = stage.folder / "alice.pem", stage.folder / "approval.json"
-    gate("key", "new", "--purpose", "reviewer", "--out", str(key), "--name", REVIEWER)
-    trust = stage.folder / "trust.toml"
-    trust.write_text(
-        gate("key", "trust", "--repo", str(stage.protected), "--allow-mode", "local", "--reviewer", str(key)).stdout,
-        encoding="utf-8",
-    )
-    gate(
-        "review", "--repo", str(stage.protected), "--target", "main", "--head", head, "--ticket",
-        str(stage.folder / "ticket.json"), "--key", str(key), "--approve", "--out", str(approval),
+def verdicts(done: dict[str, Submitted], made: list[Made]) -> None:
+    """A line for each change, compared with what the gate has to say."""
+    title("What the gate says")
+    wrong = []
+    for change in made:
+        told = done[change.plan.name].verification
+        primary = next((f for f in told.findings if f.primary), None)
+        words = (
+            f"{primary.category} / {primary.code}: {primary.message.splitlines()[0]}"
+            if primary
+            else "nothing against it"
+        )
+        say(f"   {boards.word(told):12} {change.plan.name:17} {words[:130]}")
+        expected, categories = change.plan.expected, {f.category for f in _reasons(told)}
+        if boards.word(told) != expected.verdict.upper() or not expected.categories <= categories:
+            wrong.append(f"{change.plan.name} is {expected.verdict} {sorted(expected.categories) or ''}, not "
+                         f"{boards.word(told)} {sorted(categories)}")  # fmt: skip
+    expect(not wrong, "; ".join(wrong))
+    heads = {d.verification.head_commit for d in done.values()}
+    expect(len(heads) == len(made), "every change has a verdict of its own")
+
+
+def _reasons(verification: Verification) -> list[Finding]:
+    from gatekeeper.api.v1.verdict_pb2 import EFFECT_ADVISES
+
+    return [f for f in verification.findings if f.effect != EFFECT_ADVISES]
+
+
+def in_full(done: dict[str, Submitted]) -> None:
+    """Five of them as their agents and reviewers see them."""
+    for number, name in enumerate(IN_FULL, 1):
+        told = done[name].verification
+        title(f"{number}. {name}: {done[name].made.plan.words}")
+        spent = sum(told.timings_ms.values()) / 1000
+        say(f"   {BOLD}{boards.word(told)}{RESET}  {len(told.runs)} runs of the suite, {spent:.1f} s of work")
+        for finding in _reasons(told)[:5]:
+            where = f" {finding.path}{f':{finding.line}' if finding.line else ''}" if finding.path else ""
+            say(f"   - {finding.category} / {finding.code}{where}")
+            say(f"     {finding.message.splitlines()[0][:150]}")
+            say(f"     -> {finding.next_action}")
+        if told.repair_brief:
+            say("   the repair brief, as the agent gets it:")
+            lines = told.repair_brief.rstrip().splitlines()
+            for line in lines[:24]:
+                say(f"   | {line[:150]}".rstrip())
+            if len(lines) > 24:
+                say(f"   | ... {len(lines) - 24} more lines")
+        expect(bool(told.repair_brief) is (boards.word(told) == "REJECTED"), "a repair brief for what is rejected")
+
+
+def review(gate: gates.Gate, submitted: Submitted) -> Verification:
+    """The reviewer approves the high-risk diff; the gate verifies it again, knowing of it."""
+    from gatekeeper.client import ApiError, Review
+
+    title("   The reviewer looks at the diff and approves it at the API")
+    seen = submitted.verification
+    decision = Review(
+        kind=Review.KIND_APPROVE, verification=seen.name, ticket_digest=seen.ticket_digest,
+        diff_digest=seen.diff_digest, comment="The roles are the right ones.",
     )  # fmt: skip
-    code, answer = judge(
-        stage, "high-risk", head, claim, ["--approval", str(approval), "--trust", str(trust), "--publish"]
+    try:
+        gate.client(submitted.made.agent).create_review(decision)
+        expect(False, "an agent cannot approve")
+    except ApiError as error:
+        say(f"   {submitted.made.agent} tries to approve its own change: {error.status} / {error.reason}")
+        expect(error.reason == "ROLE_REQUIRED", "an agent is refused for its role")
+    stored, change = gate.client("reviewer").create_review(decision)
+    say(f"   {stored.reviewer.subject} approves the diff {seen.diff_digest[:12]}; the gate verifies the change again")
+    expect(change.latest_verification != seen.name, "an approval leads to a verification of its own")
+    again = gate.client("reviewer").wait(change.latest_verification, LONGEST)
+    say(f"   {BOLD}{boards.word(again)}{RESET}")
+    expect(boards.word(again) == "ACCEPTED" and again.current, "the approved change is accepted")
+    return again
+
+
+class Hook:
+    """The protected repository's own check of every push."""
+
+    def __init__(self, gate: gates.Gate, stage: Stage) -> None:
+        self.gate, self.stage = gate, stage
+        refs = [word for b in stage.branches.values() for word in ("--ref", b.ref)]
+        self.enforced = self._trust("trust.toml", stage.uri, "--service", "--desk-reviewer", gates.REVIEWER, *refs)
+        self.other_mode = self._trust("trust-local.toml", stage.uri, "--service", "--allow-mode", "local", *refs)
+        self.local_key = self._trust("trust-check.toml", str(stage.protected), *refs)
+
+    def _trust(self, name: str, repo: str, *args: str) -> Path:
+        path = self.stage.folder / name
+        path.write_text(self.gate.run("key", "trust", "--repo", repo, *args, shown=False).stdout, encoding="utf-8")
+        return path
+
+    def install(self, trust: Path) -> None:
+        """Demand verdicts that this trust file accepts."""
+        self.gate.run("hook", "install", "--repo", str(self.stage.protected), "--trust", str(trust), "--force")
+
+    def push(self, head: str, branch: str, code: str, words: str) -> None:
+        """Push a commit to a protected branch; `code` is the refusal that must come, empty where it must pass."""
+        done = git(self.stage.work, "push", "origin", f"{head}:refs/heads/{branch}", ok=False)
+        remote = [line for line in done.stderr.splitlines() if line.startswith("remote:") and line[7:].strip()]
+        say(f"   {BOLD}{'pushed to ' + branch if done.returncode == 0 else 'refused'}{RESET}: {words}")
+        for line in remote[:2]:
+            say(f"      {line.rstrip()}")
+        expect((done.returncode == 0) is not bool(code), words)
+        expect(not code or any(f"[{code}]" in line for line in remote), f"{words}: refused for {code}")
+
+
+def enforce(gate: gates.Gate, stage: Stage, done: dict[str, Submitted]) -> None:
+    """Signed verdicts go to where the hook looks; then the server ends, and the proof stands without it."""
+    title("The protected branches demand the signed verdict")
+    honest, high, liar = done["honest-fix"].made, done["high-risk"].made, done["false-claim"].made
+    hook = Hook(gate, stage)
+    hook.install(hook.enforced)
+    hook.push(honest.head, "main", "ATTESTATION_MISSING", "no verdict on the honest fix is in the repository yet")
+    for change in (honest, high, liar):
+        gate.run(
+            "attestation", "fetch", "--repo", REPOSITORY, "--commit", change.head, "--git", str(stage.protected),
+            who="enforcer",
+        )  # fmt: skip
+    say(f"   the server stopped in {gate.stop():.1f} s; what follows needs nothing but git and the trust file")
+    for change in (honest, high):
+        gate.run(
+            "verify", "--repo", str(stage.protected), "--commit", change.head, "--ref", f"refs/heads/{change.plan.branch}",
+            "--trust", str(hook.enforced),
+        )  # fmt: skip
+        say(f"   the signed verdict on {change.plan.name} verifies offline")
+    hook.push(liar.head, "main", "ATTESTATION_FAILED", "the verdict on the false claim says no")
+    hook.install(hook.other_mode)
+    hook.push(honest.head, "main", "ATTESTATION_MODE", "this trust file does not allow mode enforced")
+    local_verdict(gate, stage, done["fix-with-test"].made, hook)
+    hook.install(hook.enforced)
+    hook.push(honest.head, "main", "", "the honest fix, with its verdict")
+    hook.push(high.head, "next", "", "the high-risk change, with its verdict and the reviewer's approval")
+
+
+def local_verdict(gate: gates.Gate, stage: Stage, change: Made, hook: Hook) -> None:
+    """A verdict of `gatekeeper check` has mode local, whatever it says."""
+    ticket, claim = stage.folder / "ticket.json", stage.folder / "claim.json"
+    ticket.write_text(json.dumps(change_plans.tickets(stage)[change.plan.ticket]), encoding="utf-8")
+    claim.write_text(json.dumps(change.claim), encoding="utf-8")
+    done = gate.run(
+        "check", "--repo", str(stage.protected), "--target", change.plan.branch, "--head", change.head, "--ticket",
+        str(ticket), "--claim", str(claim), "--publish", "--format", "json", "--quiet",
+    )  # fmt: skip
+    answer = json.loads(done.stdout)
+    expect((answer["verdict"], answer["mode"]) == ("accepted", "local"), "check accepts in mode local")
+    hook.install(hook.local_key)
+    hook.push(
+        change.head, "main", "ATTESTATION_MODE", "a verdict of `gatekeeper check`, where only enforced ones count"
     )
-    expect(code == 0 and answer["verdict"] == "accepted", "the approved change is accepted")
-    gate("verify", "--repo", str(stage.protected), "--commit", head, "--ref", "refs/heads/main", "--trust", str(trust))
-    say("   the signed verdict verifies offline")
 
 
-def push(stage: Stage, head: str, accepted: bool, words: str) -> None:
-    """Push a commit to the protected branch and show what the hook says."""
-    done = git(stage.work, "push", "origin", f"{head}:refs/heads/main", ok=False)
-    remote = [line for line in done.stderr.splitlines() if line.startswith("remote:") and line[7:].strip()]
-    say(f"   {BOLD}{'pushed' if done.returncode == 0 else 'refused'}{RESET}: {words}")
-    for line in remote[:4]:
-        say(f"      {line.rstrip()}")
-    expect((done.returncode == 0) is accepted, words)
+def audit(gate: gates.Gate) -> None:
+    """The chain of decisions holds."""
+    title("The record of every decision")
+    done = gate.run("audit", "verify")
+    for line in done.stdout.strip().splitlines()[:3]:
+        say(f"   {line}")
 
 
-def protect(stage: Stage, honest: str, claim: dict[str, Any], liar: str) -> None:
-    """Git's own hook demands the signed verdict."""
-    title("6. The protected branch demands the signed verdict")
-    trust = stage.folder / "trust.toml"
-    strict = stage.folder / "trust-strict.toml"
-    strict.write_text(gate("key", "trust", "--repo", str(stage.protected)).stdout, encoding="utf-8")
-    gate("hook", "install", "--repo", str(stage.protected), "--trust", str(trust))
-    push(stage, honest, False, "the honest fix has no attestation in the repository yet")
-    code, _ = judge(stage, "honest-fix", honest, claim, ["--publish"])
-    expect(code == 0, "the honest fix is accepted again, and its verdict published")
-    push(stage, liar, False, "the false claim has no verdict that passes")
-    gate("hook", "install", "--repo", str(stage.protected), "--trust", str(strict), "--force")
-    push(stage, honest, False, "this trust file does not allow mode local")
-    gate("hook", "install", "--repo", str(stage.protected), "--trust", str(trust), "--force")
-    push(stage, honest, True, "the honest fix, with its verdict, where the trust file allows mode local")
+def play(library: str, folder: Path, state: Path) -> None:
+    """The whole story."""
+    stage = stages.build(library, folder, state)
+    token = change_plans.credential()
+    made = change_plans.make(stage, token)
+    expect(len({m.head for m in made}) == len(made) == 20, "twenty different commits")
+    with gates.served(folder, state) as gate:
+        prepare(gate, stage)
+        done = submit_all(gate, made)
+        verdicts(done, made)
+        in_full(done)
+        review(gate, done["high-risk"])
+        redaction.prove(gate, [d.verification for d in done.values()], token, running=True)
+        enforce(gate, stage, done)
+        audit(gate)
+    redaction.prove(gate, [d.verification for d in done.values()], token, running=False)
 
 
-def main() -> int:
+def main(clock: Callable[[], float] = time.monotonic) -> int:
     """Run the demo; 0 when everything went as it should."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--lib", default="cachetools", help="a small library whose source distribution ships its tests")
     parser.add_argument("--keep", action="store_true", help="keep the folder to look around in it")
     args = parser.parse_args()
-    from gatekeeper.config import paths
-
-    state = paths().state
-    state.mkdir(parents=True, exist_ok=True)
-    # Under the state directory, because the sandbox user must be able to reach the trees of the trial runs.
-    folder = Path(tempfile.mkdtemp(prefix="demo-", dir=state))
-    folder.chmod(0o755)
-    begun = time.monotonic()
+    folder, state = stages.folders()
+    begun = clock()
     try:
-        play(setup(args.lib, folder))
-    except lib.DemoError as error:
+        play(args.lib, folder, state)
+    except DemoError as error:
         print(f"\ndemo: {error}", file=sys.stderr)
         return 1
     finally:
@@ -450,13 +302,14 @@ def main() -> int:
             say(f"\nkept: {folder}")
         else:
             shutil.rmtree(folder, ignore_errors=True)
-    title(f"Done in {time.monotonic() - begun:.0f} s")
-    say("   One honest change landed; every other one was stopped, each with its reason and what to do next.")
+    title(f"Done in {clock() - begun:.0f} s")
+    say("   What was honest was accepted, one change waited for a person, every other one was stopped with its reason.")
     say(
-        "   Try it on your own repository: .venv/bin/gatekeeper init --help, .venv/bin/gatekeeper check --help, README.md"
+        "   Try it on your own repository: .venv/bin/gatekeeper init --help, .venv/bin/gatekeeper serve --help, README.md"
     )
     return 0
 
 
 if __name__ == "__main__":
+    os.environ.pop("GATEKEEPER_CONFIG", None)
     sys.exit(main())
