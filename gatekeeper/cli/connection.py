@@ -166,6 +166,9 @@ def told(error: GatekeeperError, *, as_json: bool) -> int:
         sys.stdout.flush()
         words = harmless(f"gatekeeper: {error.message} [{error.code}]", newlines=False)
         print(f"{words}\n  {harmless(error.next_action, newlines=False)}", file=sys.stderr)
+        for key, value in getattr(error, "metadata", {}).items():
+            if key != "next_action":  # said already
+                print(f"  {line(key, 64)}: {line(value, 400)}", file=sys.stderr)
     return 3 if undecided else 2
 
 

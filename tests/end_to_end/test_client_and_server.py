@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import subprocess
@@ -15,6 +16,7 @@ from served_gate import BUGGY, FIXED, TICKET, Served, Work, git, prepared, serve
 from gatekeeper.client import (
     ApiError,
     Artifact,
+    AsyncClient,
     ChangeState,
     Client,
     Verdict,
@@ -89,6 +91,17 @@ def test_the_same_request_id_is_one_submission_in_any_process(gate: Served, work
     first, second = gate.cli(*words, as_="agent"), gate.cli(*words, as_="agent")
     assert (first.returncode, first.stdout) == (0, second.stdout)
     assert gate.cli("watch", first.stdout.strip(), "--timeout", "100", as_="agent").returncode == 0
+
+
+def test_the_client_for_asyncio_works_as_well(gate: Served, work: Work) -> None:
+    async def whole() -> bool:
+        async with AsyncClient(gate.address, token=gate.tokens["agent"]) as api:
+            made = await api.submit(
+                repository="acme/shop", change="async", head=work.head, ticket="T-1", claim=work.claim
+            )
+            return accepted(await api.wait(made.name, timeout=100))
+
+    assert asyncio.run(whole())
 
 
 def test_verdicts_are_fetched_to_the_notes_where_verify_finds_them(gate: Served, work: Work) -> None:

@@ -112,6 +112,15 @@ def test_a_rejection_is_shown_with_reasons_and_what_to_do(shell: Shell, gate: Fa
         assert words in out
 
 
+def test_a_refusal_is_told_with_what_the_server_added(shell: Shell, gate: FakeGate) -> None:
+    gate.faults["Submit"] = [
+        Fault(grpc.StatusCode.ALREADY_EXISTS, "VERIFICATION_ACTIVE", "It is being verified.", {"verification": NAME})
+    ]
+    status, out, err = shell(*SUBMIT, "--watch")
+    assert (status, out) == (2, "")
+    assert f"verification: {NAME}" in err
+
+
 def test_watch_tells_one_line_a_state_on_a_pipe(shell: Shell, gate: FakeGate) -> None:
     gate.verdicts["2"] = VERDICT_REJECTED
     for key in ("1", "2"):
