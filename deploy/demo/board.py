@@ -37,8 +37,8 @@ def word(verification: Verification) -> str:
     """State of the job, or the verdict once there is one."""
     from gatekeeper.client import state_of, verdict_of
 
-    verdict, state = verdict_of(verification), state_of(verification)
-    return (verdict or state).value.upper() if verdict or state else "UNKNOWN"
+    told = verdict_of(verification) or state_of(verification)
+    return told.value.upper() if told is not None else "UNKNOWN"
 
 
 def reason(verification: Verification) -> str:

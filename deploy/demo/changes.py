@@ -87,7 +87,7 @@ def tickets(stage: Stage) -> dict[str, dict[str, Any]]:
 
 def make(stage: Stage, token: str) -> list[Made]:
     """Commit all twenty, each on a branch of its agent. `token` is the credential that one of them leaks."""
-    made = []
+    made: list[Made] = []
     for number, plan in enumerate(plans(token)):
         agent, branch = AGENTS[number % len(AGENTS)], stage.branches[plan.branch]
         stage.fresh(plan.branch)

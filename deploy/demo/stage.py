@@ -134,8 +134,9 @@ def build(name: str, folder: Path, state: Path) -> Stage:
     git(library.root, "commit", "-q", "-m", f"Import {library.name} {library.version}")
     for branch in ("main", "release"):
         git(library.root, "checkout", "-q", "-b", branch, "next")
-        lib.applied(library.root, branches[branch].bug)
-        git(library.root, "commit", "-q", "-a", "-m", f"Simplify {branches[branch].bug.function}()")
+        if (fault := branches[branch].bug) is not None:
+            lib.applied(library.root, fault)
+            git(library.root, "commit", "-q", "-a", "-m", f"Simplify {fault.function}()")
     git(library.root, "push", "-q", str(protected), "main", "release", "next")
     git(folder, "clone", "-q", str(protected), str(work))
     return Stage(folder, work, protected, library, branches, passing)
