@@ -16,7 +16,7 @@ setup: ## make .venv from the hash-locked requirements; .venv/bin/gatekeeper is 
 setup-dev:
 	@bash deploy/setup.sh dev
 
-demo: setup ## judge real changes to a real library, end to end (LIB=name takes another)
+demo: setup ## a gate, twenty changes to a real library at once, and a branch that demands verdicts (LIB=name)
 	@$(PY) -I deploy/demo/demo.py --lib "$(LIB)"
 
 lint: setup-dev ## formatting, lint, types, layers
@@ -43,6 +43,7 @@ api-clients: setup-dev ## build grpcurl and a Go client of the API with Go (test
 bench: setup-dev ## gate time over bare pytest time, side by side, and where the time goes
 	@$(PY) tests/bench/bench_check.py
 	@$(PY) tests/bench/bench_sandbox.py
+	@$(PY) tests/bench/bench_service.py
 
 clean: ## remove what the targets made in this folder
 	rm -rf $(VENV) .mypy_cache .ruff_cache .hypothesis .import_linter_cache build *.egg-info

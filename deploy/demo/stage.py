@@ -20,6 +20,8 @@ GIT_ENV = {
 }  # fmt: skip
 TRIALS = 40
 """Bugs that are tried."""
+MOST_FAILING = 12
+"""Tests that may notice a bug."""
 SETTINGS = '[[suite]]\nname = "tests"\nkind = "test"\nrunner = "pytest"\n'
 
 
@@ -175,7 +177,8 @@ def _find_bugs(
 
     def run(name: str) -> Any:
         _shareable(trial)
-        suite = Suite(name="tests", runner="pytest", source="settings")
+        # What breaks more tests than a demo can show need not run to its end.
+        suite = Suite(name="tests", runner="pytest", source="settings", command=f"--maxfail={MOST_FAILING + 1}")
         return sandbox.run(
             RunRequest(f"demo-{name}", RunRole.MERGED, suite, "0" * 40, trial, environment, Limits(wall_s=120))
         )
@@ -188,6 +191,7 @@ def _find_bugs(
         )
     say(f"   its own suite passes in the sandbox: {len(ids)} tests in {clean.wall_s:.1f} s")
     found: list[tuple[lib.Edit, tuple[str, ...]]] = []
+    number = 0
     for number, bug in enumerate(lib.bugs(library)):
         if number >= TRIALS or len(found) == 2:
             break
@@ -197,9 +201,10 @@ def _find_bugs(
         seen = run(f"bug{number}")
         lib.applied(trial, bug, undo=True)
         failing = tuple(c.id for c in seen.cases if c.outcome.value == "failed")
-        usable = seen.exit_code == 1 and 1 <= len(failing) <= 12 and len(seen.cases) == len(clean.cases)
+        usable = seen.exit_code == 1 and 1 <= len(failing) <= MOST_FAILING and len(seen.cases) == len(clean.cases)
         if usable and all(_asserts(trial, i) for i in failing):
             found.append((bug, failing))
+    say(f"   {number} one-token bugs tried on it")
     if not found:
         raise lib.DemoError("No small bug was found that a few tests notice; take another library with LIB=name.")
     return found, ids
