@@ -15,6 +15,7 @@ from gatekeeper.formats.resource_names import last_segment, repository_of
 from gatekeeper.formats.text_safety import harmless
 from gatekeeper.workflow.service.commands import ReviewCommand
 from gatekeeper.workflow.service.moves import again, cancel_active, move_change
+from gatekeeper.workflow.service.people import stands_too_close
 from gatekeeper.workflow.service.repositories import known_repository
 from gatekeeper.workflow.service.service import Service, audited, note
 from gatekeeper.workflow.service.statements import require_diff_statement
@@ -95,13 +96,14 @@ def _require_frozen(act: Act, found: VerificationRecord, seen: str | None = None
 
 def _approve(act: Act, record: ReviewRecord) -> ChangeRecord:
     found = act.verification
-    if found is None or found.verdict in (None, Verdict.REJECTED, Verdict.UNDECIDED):
+    taken_back = _refused_by_people_alone(found)
+    if found is None or (found.verdict in (None, Verdict.REJECTED, Verdict.UNDECIDED) and not taken_back):
         said = (
             "there is no verdict" if found is None or found.verdict is None else f"the verdict is {found.verdict.value}"
         )
         raise act.refuse(f"Nothing can be approved while {said}.")
     found = _require_current(act)
-    if act.change.state is not ChangeState.HUMAN_DECISION_NEEDED:
+    if act.change.state is not ChangeState.HUMAN_DECISION_NEEDED and not taken_back:
         raise act.refuse(f"{act.change.name} is {act.change.state.value}; no decision is asked for.")
     if act.command.statement_bundle:
         repository = known_repository(act.tx, repository_of(act.change.name))
@@ -112,11 +114,21 @@ def _approve(act: Act, record: ReviewRecord) -> ChangeRecord:
         )
     now = act.service.clock.now()
     others = approvers(act.tx, act.change.name, record.ticket_digest, record.diff_digest, now)
+    if any(r.reviewer.id != record.reviewer.id and stands_too_close(act.caller, [r.reviewer]) for r in others):
+        raise act.refuse("You approved this already, with another credential; another person is needed.")
     people = {r.reviewer.id for r in others} | {record.reviewer.id}
     wanted = max([1, *(_count(n) for n in act.change.needs)])
     if len(people) < wanted:
         return _answer(act, ChangeState.HUMAN_DECISION_NEEDED, act.change.state_reason)
     return _decide_again(act, found, "approved")
+
+
+def _refused_by_people_alone(found: VerificationRecord | None) -> bool:
+    """True where nothing but a reviewer's request for changes rejects the diff: whoever made it can take it back."""
+    if found is None or found.verdict is not Verdict.REJECTED:
+        return False
+    rows = (found.report or {}).get("findings", ())
+    return {r.get("code") for r in rows if r.get("effect") == "blocks"} == {"APPROVAL_CHANGES_REQUESTED"}
 
 
 def _request_changes(act: Act, record: ReviewRecord) -> ChangeRecord:
@@ -129,6 +141,8 @@ def _request_changes(act: Act, record: ReviewRecord) -> ChangeRecord:
         brief = "\n\n".join(t for t in (harmless(said), found.repair_brief) if t)
         act.tx.save_verification(replace(found, repair_brief=_cut(brief), current=False))
         _retire(act, found)
+        # Where a question was answered so before the verdict: what still runs is for a diff that is not wanted.
+        act.stop += cancel_active(act.tx, act.service, act.change.name, act.caller.principal)
     return _answer(act, ChangeState.VERIFICATION_FAILED, "changes_requested")
 
 

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from gatekeeper.domain.principal import Caller, Principal
-from gatekeeper.domain.records import ChangeRecord, VerificationRecord
+from gatekeeper.domain.records import ChangeRecord, CredentialRecord, VerificationRecord
+from gatekeeper.domain.service_ports import Transaction
 from gatekeeper.errors import RequestRefused
 
 
@@ -32,6 +33,21 @@ def names_of(caller: Caller) -> frozenset[str]:
     return frozenset(_folded(known))
 
 
+def as_one_person(tx: Transaction, caller: Caller) -> Caller:
+    """The caller with the names that other credentials of the same person say: whoever has two is still one.
+
+    Credentials are the same person's where they share a subject or an address; revoked and expired ones tell, too.
+    """
+    own = set(names_of(caller))
+    left: list[CredentialRecord] = tx.credentials()
+    while True:
+        same = [c for c in left if own & set(_folded({c.principal.subject, *c.emails}))]
+        if not same:
+            return replace(caller, emails=caller.emails | own - set(_folded([caller.principal.subject])))
+        left = [c for c in left if c not in same]
+        own.update(_folded(name for c in same for name in (c.principal.subject, *c.emails)))
+
+
 def stands_too_close(caller: Caller, principals: Iterable[Principal], others: Iterable[str] = ()) -> bool:
     """True where the caller is one of `principals`, one for whom they act, or known by one of the names `others`."""
     rows = list(principals)
@@ -40,9 +56,14 @@ def stands_too_close(caller: Caller, principals: Iterable[Principal], others: It
 
 
 def require_uninvolved(
-    caller: Caller, change: ChangeRecord, verifications: Iterable[VerificationRecord], *, approves: bool
+    caller: Caller,
+    change: ChangeRecord,
+    verifications: Iterable[VerificationRecord],
+    *,
+    approves: bool,
+    approves_plan: bool = False,
 ) -> None:
-    """Raises `RequestRefused`: APPROVAL_SELF for whoever took part in the change, and for what `approves`
+    """Raises `RequestRefused`: APPROVAL_SELF for whoever took part in the change, and for what `approves` it or its plan
     REVIEW_NOT_POSSIBLE where nobody can tell who took part.
     """
     rows = list(verifications)
@@ -59,7 +80,7 @@ def require_uninvolved(
             f"{caller.principal.subject} wrote, submitted or delegated this change and cannot decide on it.",
             change=change.name,
         )
-    if approves and not _addresses(caller):
+    if (approves or approves_plan) and not _addresses(caller):
         raise RequestRefused(
             "REVIEW_NOT_POSSIBLE",
             "The credential names no address under which you commit, so nobody can tell whether you wrote the change.",
@@ -68,7 +89,7 @@ def require_uninvolved(
 
 
 def _addresses(caller: Caller) -> bool:
-    return bool(caller.emails) or "@" in caller.principal.subject
+    return any("@" in name for name in (*caller.emails, caller.principal.subject))
 
 
 def _folded(names: Iterable[str]) -> list[str]:

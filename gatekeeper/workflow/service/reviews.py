@@ -13,7 +13,7 @@ from gatekeeper.workflow.service.changes import known_change, require_open
 from gatekeeper.workflow.service.commands import ReviewCommand
 from gatekeeper.workflow.service.decisions import DECISIONS, Act
 from gatekeeper.workflow.service.idempotency import answered, remember
-from gatekeeper.workflow.service.people import author_of, require_human, require_uninvolved
+from gatekeeper.workflow.service.people import as_one_person, author_of, require_human, require_uninvolved
 from gatekeeper.workflow.service.service import Service, acting, audited, note
 from gatekeeper.workflow.service.verifications import known_verification
 
@@ -38,8 +38,15 @@ def create(service: Service, caller: Caller, command: ReviewCommand) -> tuple[Re
         require_open(change)
         verification = _looked_at(tx, change, command)
         people_of = [verification] if verification is not None else []
-        require_uninvolved(caller, change, people_of, approves=command.kind in ("APPROVE", "WAIVE"))
-        act = Act(tx, service, caller, command, change, verification, _end(service, command), start, stop)
+        person = as_one_person(tx, caller)
+        require_uninvolved(
+            person,
+            change,
+            people_of,
+            approves=command.kind in ("APPROVE", "WAIVE"),
+            approves_plan=command.kind == "AMEND_TICKET",
+        )
+        act = Act(tx, service, person, command, change, verification, _end(service, command), start, stop)
         if change.state is ChangeState.LANDING:
             raise act.refuse(f"{change.name} is being landed.")
         record = _record(act)

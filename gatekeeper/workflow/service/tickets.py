@@ -17,7 +17,7 @@ from gatekeeper.formats.ticket import parse_ticket
 from gatekeeper.workflow.service.idempotency import Request, answered, remember
 from gatekeeper.workflow.service.moves import cancel_active, move_change
 from gatekeeper.workflow.service.pages import Part, part
-from gatekeeper.workflow.service.people import author_of, require_human, stands_too_close
+from gatekeeper.workflow.service.people import as_one_person, author_of, require_human, stands_too_close
 from gatekeeper.workflow.service.repositories import known_repository
 from gatekeeper.workflow.service.service import Service, acting, audited, note
 from gatekeeper.workflow.service.statements import require_ticket_statement
@@ -221,7 +221,7 @@ def _decidable(
     tx: Transaction, caller: Caller, name: str, digest: str, etag: str, states: tuple[TicketState, ...]
 ) -> TicketRecord:
     ticket = known_ticket(tx, name)
-    if stands_too_close(caller, [ticket.author]):
+    if stands_too_close(as_one_person(tx, caller), [ticket.author]):
         raise RequestRefused(
             "APPROVAL_SELF", f"{caller.principal.subject} wrote this plan or had it written; somebody else decides."
         )

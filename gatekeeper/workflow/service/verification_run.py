@@ -16,7 +16,7 @@ from typing import Any
 
 from gatekeeper.domain.decision import Outcome
 from gatekeeper.domain.finding import finding, from_error, ordered
-from gatekeeper.domain.lifecycle import ChangeState, TicketState, VerificationState, after_verdict
+from gatekeeper.domain.lifecycle import CHANGE_MOVES, ChangeState, TicketState, VerificationState, after_verdict
 from gatekeeper.domain.ports import Durable
 from gatekeeper.domain.records import AttestationRecord, VerificationRecord
 from gatekeeper.domain.service_ports import Transaction
@@ -131,7 +131,9 @@ def begin(service: Service, tools: Tools, settings: RunSettings, name: str, numb
                 tx, service, record, VerificationState.RUNNING, None, start_time=service.clock.now()
             )
             change = tx.change(record.change)
-            if change is not None and change.latest_verification == name:
+            # A question that was asked while it waited keeps calling its person.
+            waits = change is not None and ChangeState.RUNNING in CHANGE_MOVES[change.state]
+            if change is not None and waits and change.latest_verification == name:
                 move_change(tx, service, change, ChangeState.RUNNING, None)
         repository = tx.repository(record.change.partition("/changes/")[0])
         ticket = tx.ticket(record.ticket, record.ticket_digest)
@@ -170,32 +172,36 @@ def _blob(service: Service, name: str, limit: int) -> bytes | None:
 
 
 def _approvals(tx: Transaction, service: Service, tools: Tools, record: VerificationRecord) -> tuple[bytes, ...]:
-    """Statements of those who approved this ticket: their own, else the desk's word that they did so at the API.
+    """Statements of those who decided on this ticket: their own, else the desk's word that they did so at the API.
 
-    Which diff they saw is in the statement and is compared when the verdict is made.
+    Which diff they saw is in the statement and is compared when the verdict is made. A request for changes goes along,
+    so that sending the same diff again does not get past it.
     """
     now = service.clock.now()
     found: list[bytes] = []
     last = {r.reviewer.id: r for r in tx.reviews(record.change) if r.kind in ("APPROVE", "REQUEST_CHANGES")}
     for review in last.values():
-        if review.kind != "APPROVE" or review.ticket_digest != record.ticket_digest:
+        seen = tx.verification(review.verification, report=False) if review.verification else None
+        # A request for changes need not name the digests; it is about what was looked at.
+        diff = review.diff_digest if review.kind == "APPROVE" or seen is None else seen.diff_digest
+        ticket = review.ticket_digest if review.kind == "APPROVE" or seen is None else seen.ticket_digest
+        if ticket != record.ticket_digest:
             continue
         if review.statement_bundle:
             found.append(review.statement_bundle)
             continue
         repository = tx.repository(record.change.partition("/changes/")[0])
-        seen = tx.verification(review.verification, report=False)
-        if repository is None or seen is None or tools.desk is None:
+        if repository is None or seen is None or not diff or tools.desk is None:
             continue
         # Never the gate's own key: a gate must not approve what it judges.
         signed = tools.desk.sign(
             approval_statement(
                 reviewer=review.reviewer.subject,
-                decision="approve",
+                decision="approve" if review.kind == "APPROVE" else "request_changes",
                 repository=repository.repository_uri or repository.source_uri,
                 target_ref=record.target_ref,
-                ticket_digest=review.ticket_digest,
-                diff_digest=review.diff_digest,
+                ticket_digest=ticket,
+                diff_digest=diff,
                 head=seen.head,
                 issued_at=review.create_time,
                 expires_at=review.expire_time or now + service.limits.approval_life_s,
