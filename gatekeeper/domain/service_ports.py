@@ -93,6 +93,9 @@ class Transaction(Protocol):
     def active_count(self) -> int:
         """How many are not final."""
 
+    def active_submitters(self) -> list[str]:
+        """Who submitted them: ids of principals, one for each that is not final."""
+
     def retire_verdicts(self, record: VerificationRecord) -> list[str]:
         """Unset `current` of every other verdict with the same change and purpose, and of attestations that came from
         them; names of the verifications.

@@ -83,6 +83,8 @@ class DbosEngine:
         self._lock = threading.Lock()
         self._idle = threading.Condition(self._lock)
         self._active: dict[str, str] = {}
+        self._owners: dict[str, str] = {}
+        """Whose turn each active one takes; one that was recovered takes nobody's."""
         self._wake = threading.Event()
         self._closing = False
         self._held: int | None = None
@@ -204,11 +206,12 @@ class DbosEngine:
         with self._lock:
             free = self._workers - len(self._active)
             active = dict(self._active)
+            turns = Counter(self._owners.values())
         if free <= 0:
             return
-        for name in _fair([w for w in self._waiting() if w.name not in active], free):
+        for item in _fair([w for w in self._waiting() if w.name not in active], free, turns):
             if not self._closing:
-                self._begin(name, workflow_id(name))
+                self._begin(item.name, workflow_id(item.name), item.owner)
 
     def _reap(self) -> None:
         """Decide what DBOS has ended and the store has not: a workflow without a verdict must not be waited for."""
@@ -224,9 +227,11 @@ class DbosEngine:
                 self._give_up(name, f"The work on this submission ended without a verdict ({status.status}).")
             self._done(name)
 
-    def _begin(self, name: str, workflow: str) -> None:
+    def _begin(self, name: str, workflow: str, owner: str | None = None) -> None:
         with self._lock:
             self._active[name] = workflow
+            if owner is not None:
+                self._owners[name] = owner
         try:
             with SetWorkflowID(workflow):
                 DBOS.start_workflow(self._verification, name)
@@ -237,6 +242,7 @@ class DbosEngine:
     def _done(self, name: str) -> None:
         with self._lock:
             self._active.pop(name, None)
+            self._owners.pop(name, None)
             self._idle.notify_all()
         self._wake.set()
 
@@ -282,16 +288,19 @@ def workflow_id(verification: str) -> str:
     return "v-" + hashlib.sha256(verification.encode()).hexdigest()[:40]
 
 
-def _fair(waiting: Sequence[Waiting], count: int) -> list[str]:
-    """The next ones: the owner with the fewest turns so far goes first, among equals the oldest."""
-    turns: Counter[str] = Counter()
+def _fair(waiting: Sequence[Waiting], count: int, running: Mapping[str, int]) -> list[Waiting]:
+    """The next ones: the owner with the fewest turns, those that run counted, goes first; among equals the oldest.
+
+    Without what runs, whoever has filled the queue would get every place that becomes free, one at a time.
+    """
+    turns = Counter(running)
     left = list(waiting)
-    chosen: list[str] = []
+    chosen: list[Waiting] = []
     while left and len(chosen) < count:
         best = min(range(len(left)), key=lambda i: (turns[left[i].owner], i))
         item = left.pop(best)
         turns[item.owner] += 1
-        chosen.append(item.name)
+        chosen.append(item)
     return chosen
 
 

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, TypeVar
@@ -180,6 +181,10 @@ class Reads:
     def active_count(self) -> int:
         (row,) = self._rows(sa.select(sa.func.count().label("n")).select_from(s.verifications).where(_ACTIVE))
         return int(row["n"])
+
+    def active_submitters(self) -> list[str]:
+        rows = self._rows(sa.select(s.verifications.c.submitter).where(_ACTIVE))
+        return ["{issuer}#{subject}".format(**json.loads(row["submitter"])) for row in rows]
 
     # the rest
 

@@ -28,6 +28,8 @@ class ServiceLimits:
     """Unanswered questions of a change."""
     active_verifications: int = 1000
     """Verifications that are not final, all together: QUEUE_FULL beyond."""
+    active_each: int = 250
+    """Those of one submitter: QUEUE_FULL for it alone beyond, so that nobody fills the queue for all."""
     artifact_life_s: float = 7 * 86_400.0
     """How long an uploaded artifact is kept at least."""
     approval_life_s: float = 7 * 86_400.0

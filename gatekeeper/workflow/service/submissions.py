@@ -42,8 +42,7 @@ def submit(service: Service, caller: Caller, command: SubmitCommand) -> Verifica
         _artifacts(tx, caller, repository, command)
         behalf = _delegation(caller, command.on_behalf_of)
         change = _change(tx, service, caller, command, ticket)
-        if tx.active_count() >= service.limits.active_verifications:
-            raise RequestRefused("QUEUE_FULL", "Too many verifications are waiting.")
+        _require_place(tx, service, caller)
         if artifact is not None:
             tx.add_artifact(artifact)
         record = _record(service, caller, command, repository, ticket, change, artifact)
@@ -120,6 +119,15 @@ def cancel(service: Service, caller: Caller, name: str, comment: str, request: R
         remember(tx, service, caller, request, name)
     service.queue.stop(name)
     return record
+
+
+def _require_place(tx: Transaction, service: Service, caller: Caller) -> None:
+    limits, waiting = service.limits, tx.active_count()
+    if waiting >= limits.active_verifications:
+        raise RequestRefused("QUEUE_FULL", "Too many verifications are waiting.")
+    # Whose they are is read only where one caller alone can have too many.
+    if waiting >= limits.active_each and tx.active_submitters().count(caller.principal.id) >= limits.active_each:
+        raise RequestRefused("QUEUE_FULL", f"{limits.active_each} of your verifications are waiting already.")
 
 
 def _known(tx: Transaction, name: str) -> VerificationRecord:
