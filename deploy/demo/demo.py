@@ -12,6 +12,8 @@ import argparse
 import json
 import os
 import shutil
+import signal
+import subprocess
 import sys
 import threading
 import time
@@ -290,12 +292,18 @@ def main(clock: Callable[[], float] = time.monotonic) -> int:
     parser.add_argument("--lib", default="cachetools", help="a small library whose source distribution ships its tests")
     parser.add_argument("--keep", action="store_true", help="keep the folder to look around in it")
     args = parser.parse_args()
+    from gatekeeper.errors import GatekeeperError
+
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # the server must not outlive its demo
     folder, state = stages.folders()
     begun = clock()
     try:
         play(args.lib, folder, state)
-    except DemoError as error:
+    except (DemoError, GatekeeperError, OSError, subprocess.SubprocessError) as error:
         print(f"\ndemo: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("\ndemo: stopped", file=sys.stderr)
         return 1
     finally:
         if args.keep:

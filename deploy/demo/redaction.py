@@ -22,10 +22,8 @@ def forms(secret: str) -> list[bytes]:
     """The secret as it could stand in a file: plain, and in base64 at each of the three alignments."""
     found = [secret.encode()]
     for shift in range(3):
-        encoded = base64.b64encode(b"\0" * shift + secret.encode())
-        start = (0, 2, 3)[shift]
-        # What depends on the neighbours is left out.
-        found.append(encoded.rstrip(b"=")[start + (2 if shift else 0) : -2])
+        encoded = base64.b64encode(b"\0" * shift + secret.encode()).rstrip(b"=")
+        found.append(encoded[4 if shift else 0 : -2])  # what depends on the neighbours is left out
     return found
 
 
@@ -53,9 +51,19 @@ def records(gate: Gate) -> Iterator[Path]:
                 yield path
 
 
+def control(gate: Gate, secret: str) -> None:
+    """The search does find what is there: in the tree of the commit that leaks, and in each encoded form."""
+    there = holding((p for p in (gate.state / "trees").rglob("release.py") if p.is_file()), [secret.encode()])
+    expect(bool(there), "the search finds the credential in the tree of the commit that leaks it")
+    for shift in range(3):
+        encoded = base64.b64encode(b"x" * shift + secret.encode() + b"y" * 5)
+        expect(any(w in encoded for w in forms(secret)), "the search finds the credential in base64")
+
+
 def prove(gate: Gate, answers: Sequence[Verification], secret: str, *, running: bool) -> None:
     """Search what the gate answered, stored, logged and what was printed. Raises `DemoError` where it is there."""
     title(f"The credential is redacted everywhere ({'the server still running' if running else 'after the end'})")
+    control(gate, secret)
     wanted = forms(secret)
     expect(not any(w in a.SerializeToString() for a in answers for w in wanted), "no answer of the API holds it")
     expect(not any(secret in line for line in told), "nothing that was printed holds it")
