@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from dbos import DBOS, SetWorkflowID
+from dbos._error import DBOSAwaitedWorkflowCancelledError, DBOSWorkflowCancelledError
 
 from gatekeeper.adapters.dbos_durable.durable import DbosDurable, Kept, Slots
 from gatekeeper.domain.ports import Durable
@@ -122,6 +123,8 @@ class DbosEngine:
                 "enable_otlp": False,
             }
         )
+
+        logging.getLogger("dbos").addFilter(_not_a_cancellation)
 
         @DBOS.workflow(name="verification", max_recovery_attempts=MAX_RECOVERIES)
         def verification(name: str) -> None:
@@ -281,6 +284,12 @@ class DbosEngine:
                 "verification %s had no workflow to go on with (%s); begun anew", name, status and status.status
             )
             self._begin(name, again)
+
+
+def _not_a_cancellation(record: logging.LogRecord) -> bool:
+    """False for the traceback of a workflow that was cancelled: anybody may cancel, and it is no fault."""
+    cancelled = (DBOSAwaitedWorkflowCancelledError, DBOSWorkflowCancelledError)
+    return not (record.exc_info and isinstance(record.exc_info[1], cancelled))
 
 
 def workflow_id(verification: str) -> str:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 from pathlib import Path
 
 import pytest
 from api_server import make_service
+from dbos._error import DBOSAwaitedWorkflowCancelledError, DBOSWorkflowCancelledError
 from service_acts import AGENT, OTHER, code, set_up, submit
 
-from gatekeeper.adapters.dbos_durable.engine import Waiting, _fair
+from gatekeeper.adapters.dbos_durable.engine import Waiting, _fair, _not_a_cancellation
 from gatekeeper.workflow.service.service import ServiceLimits
 
 
@@ -38,3 +40,12 @@ def test_a_place_that_becomes_free_goes_to_who_has_none():
     assert [w.name for w in _fair(queue, 2, {"agent-1": 2, "agent-2": 1})] == ["b0", "a0"]
     assert [w.name for w in _fair(flood, 1, {"agent-1": 2})] == ["a0"], "who is alone gets every place"
     assert [w.name for w in _fair(queue, 3, {})] == ["a0", "b0", "a1"]
+
+
+def test_cancelling_again_and_again_does_not_fill_the_log(caplog):
+    log = logging.getLogger("dbos.like")
+    log.addFilter(_not_a_cancellation)
+    for error in (DBOSAwaitedWorkflowCancelledError("w"), DBOSWorkflowCancelledError("w"), ValueError("a real fault")):
+        log.error("Exception encountered in background workflow:", exc_info=error)
+    log.error("without a traceback")
+    assert [r.exc_info and r.exc_info[0] for r in caplog.records] == [ValueError, None]
