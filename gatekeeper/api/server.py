@@ -235,6 +235,7 @@ def _credentials(tls: TlsFiles) -> grpc.ServerCredentials:
         raise ConfigurationError("TLS_UNUSABLE", "Client certificates are required, but no CA of clients is given.")
     if b"PRIVATE KEY-----" not in tls.key or b"-----BEGIN CERTIFICATE-----" not in tls.certificate:
         raise ConfigurationError("TLS_UNUSABLE", "The certificate or its key is no PEM.")
+    _require_pair(tls)
     return grpc.ssl_server_credentials(
         [(tls.key, tls.certificate)],
         root_certificates=tls.client_ca,
@@ -265,3 +266,21 @@ def _options() -> list[tuple[str, int]]:
         ("grpc.keepalive_permit_without_calls", 1),
         ("grpc.max_connection_idle_ms", 15 * 60_000),
     ]
+
+
+def _require_pair(tls: TlsFiles) -> None:
+    """The transport would call a key of another certificate an unusable address. Raises `ConfigurationError`."""
+    from cryptography import x509
+    from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
+    try:
+        certified = x509.load_pem_x509_certificates(tls.certificate)[0].public_key()
+        own = load_pem_private_key(tls.key, None).public_key()
+        if tls.client_ca is not None:
+            x509.load_pem_x509_certificates(tls.client_ca)
+    except (ValueError, TypeError) as error:
+        raise ConfigurationError(
+            "TLS_UNUSABLE", f"The certificate, its key (without a passphrase) or the client CA cannot be read: {error}."
+        ) from None
+    if certified != own:
+        raise ConfigurationError("TLS_UNUSABLE", "The key is not the one of the certificate (the first in its file).")
