@@ -22,11 +22,10 @@ def segments(glob: list[str], path: list[str]) -> bool:
     """Whole segments, the same way; `**` at the end needs one."""
     if not glob:
         return not path
+    if glob == ["**"]:
+        return bool(path)
     if glob[0] == "**":
-        least = 1 if all(g == "**" for g in glob) else 0
-        return any(
-            segments(glob[1:], path[i:]) or (len(glob) == 1 and i == len(path)) for i in range(least, len(path) + 1)
-        )
+        return any(segments(glob[1:], path[i:]) for i in range(len(path) + 1))
     return bool(path) and reference(glob[0], path[0]) and segments(glob[1:], path[1:])
 
 
