@@ -171,15 +171,15 @@ def _comment_only(stage: Stage, branch: Branch) -> None:
     edits.add(stage.work / branch.bug.path, "\n# The comparison above was checked and is right.\n")
 
 
+def _function(test_id: str) -> str:
+    """The test function behind an id, whatever class inherits it and whatever its parameters are."""
+    return test_id.partition("[")[0].rpartition("::")[2]
+
+
 def _to_failing(edit: Callable[[Path, str], None]) -> Callable[[Stage, Branch], None]:
     def done(stage: Stage, branch: Branch) -> None:
-        seen = set()
-        for test_id in branch.failing:
-            place = edits.test_node(stage.work, test_id)
-            key = place and (place[0], place[1].name)
-            if key not in seen:
-                edit(stage.work, test_id)
-            seen.add(key)
+        for test_id in {_function(i): i for i in branch.failing}.values():
+            edit(stage.work, test_id)
 
     return done
 
@@ -259,13 +259,22 @@ def _with_reasons(stage: Stage, branch: Branch) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def _parted(stage: Stage, branch: Branch) -> tuple[list[str], list[str]]:
+    """(ids that the edit of the failing tests leaves alone, ids that it concerns)."""
+    edited = {_function(i) for i in branch.failing}
+    return (
+        [i for i in stage.passing if _function(i) not in edited],
+        [i for i in stage.passing if _function(i) in edited],
+    )
+
+
 def _failing_skipped(stage: Stage, branch: Branch) -> dict[str, Any]:
-    rest = [t for t in stage.passing if t not in branch.failing]
-    return {"commands": TESTS_RUN, "junit_xml": report(rest, branch.failing)}
+    rest, edited = _parted(stage, branch)
+    return {"commands": TESTS_RUN, "junit_xml": report(rest, edited)}
 
 
 def _failing_gone(stage: Stage, branch: Branch) -> dict[str, Any]:
-    return {"commands": TESTS_RUN, "junit_xml": report([t for t in stage.passing if t not in branch.failing])}
+    return {"commands": TESTS_RUN, "junit_xml": report(_parted(stage, branch)[0])}
 
 
 def _nothing(stage: Stage, branch: Branch) -> None:

@@ -191,7 +191,7 @@ def _find_bugs(
         )
     say(f"   its own suite passes in the sandbox: {len(ids)} tests in {clean.wall_s:.1f} s")
     found: list[tuple[lib.Edit, tuple[str, ...]]] = []
-    number = 0
+    number, noticed = 0, False
     for number, bug in enumerate(lib.bugs(library)):
         if number >= TRIALS or len(found) == 2:
             break
@@ -201,10 +201,15 @@ def _find_bugs(
         seen = run(f"bug{number}")
         lib.applied(trial, bug, undo=True)
         failing = tuple(c.id for c in seen.cases if c.outcome.value == "failed")
+        noticed = noticed or bool(failing)
         usable = seen.exit_code == 1 and 1 <= len(failing) <= MOST_FAILING and len(seen.cases) == len(clean.cases)
         if usable and all(_asserts(trial, i) for i in failing):
             found.append((bug, failing))
     say(f"   {number} one-token bugs tried on it")
+    if not noticed:
+        raise lib.DemoError(
+            "No change of its code makes a test fail: its tests may use an installed copy. Take LIB=name."
+        )
     if not found:
         raise lib.DemoError("No small bug was found that a few tests notice; take another library with LIB=name.")
     return found, ids
