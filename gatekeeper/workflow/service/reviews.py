@@ -116,6 +116,8 @@ def _end(service: Service, command: ReviewCommand) -> float | None:
 
 def _record(act: Act) -> ReviewRecord:
     command = act.command
+    # The last word of everybody counts: a clock that was set back must not put it before an earlier one.
+    now = max([act.service.clock.now(), *(r.create_time + 1e-5 for r in act.tx.reviews(act.change.name))])
     return ReviewRecord(
         name=f"{act.change.name}/reviews/{act.service.new_id()}",
         change=act.change.name,
@@ -125,7 +127,7 @@ def _record(act: Act) -> ReviewRecord:
         diff_digest=command.diff_digest,
         comment=command.comment,
         reviewer=author_of(act.caller),
-        create_time=act.service.clock.now(),
+        create_time=now,
         waived_fingerprints=command.waived_fingerprints,
         statement_bundle=command.statement_bundle,
         expire_time=act.expire_time,

@@ -185,6 +185,13 @@ def _artifacts(tx: Transaction, caller: Caller, repository: RepositoryRecord, co
 
 def _delegation(caller: Caller, on_behalf_of: str) -> str:
     behalf = on_behalf_of or author_of(caller).on_behalf_of or ""
+    if not behalf and caller.delegators is not None and len(caller.delegators) > 1:
+        # Unsaid, each of them could decide on what was done for them.
+        raise RequestRefused(
+            "DELEGATION_REFUSED",
+            "The credential acts for several; the submission must name one in on_behalf_of.",
+            field="on_behalf_of",
+        )
     if behalf and caller.delegators is not None and behalf not in caller.delegators:
         raise RequestRefused("DELEGATION_REFUSED", f"The credential does not allow to act on behalf of {behalf!r}.")
     return behalf

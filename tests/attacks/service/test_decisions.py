@@ -101,6 +101,14 @@ def test_a_reviewer_without_an_address_approves_no_plan_by_amending_it(service):
     assert code(review, service, RITA, record, "AMEND_TICKET", **more) == "OK"
 
 
+def test_who_acts_for_several_must_say_for_whom(service):
+    agent = caller("agent-9", "agent", Role.AGENT, delegators=frozenset({"rita", "sven"}))
+    assert code(submit, service, agent) == "DELEGATION_REFUSED"
+    record = judged(service, Verdict.NEEDS_HUMAN, who=agent, on_behalf_of="rita")
+    assert code(review, service, RITA, record, "APPROVE") == "APPROVAL_SELF"
+    assert code(review, service, SVEN, record, "APPROVE") == "OK"
+
+
 # --- a request for changes -------------------------------------------------------------------------------------------
 
 
@@ -128,6 +136,15 @@ def test_sending_the_same_diff_again_does_not_get_past_a_request_for_changes(ser
     review(service, RITA, record, "REQUEST_CHANGES", **more)
     again = submit(service, head="b" * 40)
     assert words(service, again.name, tmp_path) == ([], ["APPROVAL_CHANGES_REQUESTED"])
+
+
+def test_a_clock_set_back_does_not_revive_an_approval(service, tmp_path):
+    record = judged(service, Verdict.NEEDS_HUMAN, count=2)
+    review(service, RITA, record, "APPROVE")
+    service.clock.time -= 5000
+    review(service, RITA, record, "REQUEST_CHANGES")
+    again = submit(service, head="b" * 40)
+    assert words(service, again.name, tmp_path)[0] == []
 
 
 def test_another_diff_is_judged_as_it_is(service, tmp_path):
