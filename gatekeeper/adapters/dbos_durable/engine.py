@@ -34,6 +34,8 @@ EXECUTOR = "gatekeeper"
 MAX_RECOVERIES = 8
 """A verification that was running at so many deaths of the process is taken to be their cause. Those that only ran
 beside it are counted too, so it must not be too few."""
+MAX_LOST = 3
+"""So often a verification is begun anew whose workflow broke off while the process lived."""
 HEAVY = frozenset({"rerun", "code", "secrets"})
 IDLE_S = 2.0
 """The queue is looked at so often without being woken: only a safeguard."""
@@ -86,6 +88,7 @@ class DbosEngine:
         self._active: dict[str, str] = {}
         self._owners: dict[str, str] = {}
         """Whose turn each active one takes; one that was recovered takes nobody's."""
+        self._lost: Counter[str] = Counter()
         self._wake = threading.Event()
         self._closing = False
         self._held: int | None = None
@@ -196,12 +199,20 @@ class DbosEngine:
     # --- starting ---
 
     def _dispatch(self) -> None:
+        failed = False
         while not self._closing:
             try:
                 self._reap()
+                self._adopt_lost()
                 self._start_some()
-            except Exception:
-                log.exception("the queue could not be read; trying again")
+                failed = False
+            except Exception as error:
+                # The traceback once: a full disk lasts, and the log may lie on it.
+                why = str(error).partition("\n")[0]
+                log.log(logging.ERROR, "the queue could not be worked on; trying again: %s", why, exc_info=not failed)
+                failed = True
+                # What failed wakes this thread again, so that it would spin.
+                self._wake.clear()
             self._wake.wait(IDLE_S)
             self._wake.clear()
 
@@ -229,6 +240,23 @@ class DbosEngine:
             else:
                 self._give_up(name, f"The work on this submission ended without a verdict ({status.status}).")
             self._done(name)
+
+    def _adopt_lost(self) -> None:
+        """Begin anew what the store calls running and nobody works on: a workflow whose database failed (a full disk)
+        ends without storing how, and nothing else would ever take it up before the next start.
+        """
+        with self._lock:
+            # Before the store is asked: what ends in between is stored as final before it leaves the active ones.
+            active = set(self._active)
+        for name in self._running_of():
+            if name in active or self._closing:
+                continue
+            if self._lost[name] >= MAX_LOST:
+                self._give_up(name, "The work on this submission broke off several times.")
+                continue
+            self._begin(name, f"{workflow_id(name)}-{os.urandom(4).hex()}")
+            self._lost[name] += 1
+            log.warning("verification %s broke off; begun anew", name)
 
     def _begin(self, name: str, workflow: str, owner: str | None = None) -> None:
         with self._lock:
