@@ -203,6 +203,10 @@ def _find_bugs(
         failing = tuple(c.id for c in seen.cases if c.outcome.value == "failed")
         noticed = noticed or bool(failing)
         usable = seen.exit_code == 1 and 1 <= len(failing) <= MOST_FAILING and len(seen.cases) == len(clean.cases)
+        if usable and {c.id for c in seen.cases} != {c.id for c in clean.cases}:
+            raise lib.DemoError(
+                f"The ids of {library.name}'s tests differ from run to run; take another with LIB=name."
+            )
         if usable and all(_asserts(trial, i) for i in failing):
             found.append((bug, failing))
     say(f"   {number} one-token bugs tried on it")
