@@ -18,7 +18,7 @@ from gatekeeper.domain.decision import Outcome
 from gatekeeper.domain.finding import finding, from_error, ordered
 from gatekeeper.domain.lifecycle import CHANGE_MOVES, ChangeState, TicketState, VerificationState, after_verdict
 from gatekeeper.domain.ports import Durable
-from gatekeeper.domain.records import AttestationRecord, VerificationRecord
+from gatekeeper.domain.records import AttestationRecord, Page, ReviewRecord, VerificationRecord
 from gatekeeper.domain.service_ports import Transaction
 from gatekeeper.domain.statement import approval_statement
 from gatekeeper.domain.submission import Submission, Waiver
@@ -33,6 +33,8 @@ from gatekeeper.workflow.service.service import Service, audited, note
 from gatekeeper.workflow.tools import Tools
 
 MAX_CLAIM_BYTES = 8 * 1024 * 1024
+MAX_CHANGES = 200
+"""Newest changes of a ticket whose reviews are looked at."""
 MAX_BUNDLE_FINDINGS = 1000
 """Findings kept in the stored report; reasons are never left out."""
 
@@ -179,9 +181,7 @@ def _approvals(tx: Transaction, service: Service, tools: Tools, record: Verifica
     """
     now = service.clock.now()
     found: list[bytes] = []
-    last = {r.reviewer.id: r for r in tx.reviews(record.change) if r.kind in ("APPROVE", "REQUEST_CHANGES")}
-    for review in last.values():
-        seen = tx.verification(review.verification, report=False) if review.verification else None
+    for review, seen in _decisions(tx, record):
         # A request for changes need not name the digests; it is about what was looked at.
         diff = review.diff_digest if review.kind == "APPROVE" or seen is None else seen.diff_digest
         ticket = review.ticket_digest if review.kind == "APPROVE" or seen is None else seen.ticket_digest
@@ -210,6 +210,27 @@ def _approvals(tx: Transaction, service: Service, tools: Tools, record: Verifica
         )
         found.append(signed.bundle.encode())
     return tuple(found)
+
+
+def _decisions(tx: Transaction, record: VerificationRecord) -> list[tuple[ReviewRecord, VerificationRecord | None]]:
+    """Each person's last word where it is an approval of this change, and their last one on every diff where it asks for
+    changes, whatever change of the ticket it was said of: another key or another diff in between takes nothing back.
+    """
+    others = tx.changes(_repository_of(record), Page(MAX_CHANGES), ticket=record.ticket)[:MAX_CHANGES]
+    names = {record.change, *(c.name for c in others)}
+    reviews = sorted((r for name in names for r in tx.reviews(name)), key=lambda r: (r.create_time, r.name))
+    last: dict[str, ReviewRecord] = {}
+    words: dict[tuple[str, str], tuple[ReviewRecord, VerificationRecord | None]] = {}
+    for review in reviews:
+        if review.kind not in ("APPROVE", "REQUEST_CHANGES"):
+            continue
+        seen = tx.verification(review.verification, report=False) if review.verification else None
+        words[review.reviewer.id, seen.diff_digest if seen else ""] = review, seen
+        if review.change == record.change:
+            last[review.reviewer.id] = review
+    # Requests for changes first: of too many statements the last ones are left out.
+    rows = sorted(words.values(), key=lambda row: row[0].kind, reverse=True)
+    return [(r, v) for r, v in rows if r.kind == "REQUEST_CHANGES" or last.get(r.reviewer.id) is r]
 
 
 def _waivers(tx: Transaction, record: VerificationRecord) -> tuple[Waiver, ...]:

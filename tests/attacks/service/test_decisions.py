@@ -147,6 +147,30 @@ def test_a_clock_set_back_does_not_revive_an_approval(service, tmp_path):
     assert words(service, again.name, tmp_path)[0] == []
 
 
+def test_another_key_does_not_get_past_a_request_for_changes(service, tmp_path):
+    review(service, RITA, judged(service, Verdict.ACCEPTED), "REQUEST_CHANGES")
+    again = submit(service, change_key="c2")
+    assert words(service, again.name, tmp_path) == ([], ["APPROVAL_CHANGES_REQUESTED"])
+
+
+def test_another_diff_in_between_does_not_get_past_a_request_for_changes(service, tmp_path):
+    review(service, RITA, judged(service, Verdict.ACCEPTED), "REQUEST_CHANGES")
+    other = submit(service, head="b" * 40)
+    outcome = Outcome(Verdict.NEEDS_HUMAN, Mode.ENFORCED, (), "run", diff_digest="e" * 64, people=PEOPLE)
+    runs.conclude(service, other.name, outcome)
+    review(service, RITA, verification(service, other.name), "APPROVE")
+    again = submit(service, head="a" * 40)
+    good, bad = words(service, again.name, tmp_path)
+    assert good == []
+    assert "APPROVAL_CHANGES_REQUESTED" in bad
+
+
+def test_an_approval_of_one_change_is_none_of_another(service, tmp_path):
+    review(service, RITA, judged(service, Verdict.NEEDS_HUMAN), "APPROVE")
+    again = submit(service, change_key="c2")
+    assert words(service, again.name, tmp_path) == ([], [])
+
+
 def test_another_diff_is_judged_as_it_is(service, tmp_path):
     review(service, RITA, judged(service, Verdict.ACCEPTED), "REQUEST_CHANGES")
     again = submit(service, head="b" * 40)
