@@ -331,6 +331,7 @@ def service_runtime(
             clock=tools.clock,
             new_id=new_id,
             approvals=approval_verifier(trust) if trust is not None else None,
+            desk=tools.desk,
             statements_required=statements_required,
         )
         engine.provide(runs.steps(service, tools, settings))

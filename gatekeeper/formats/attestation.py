@@ -58,7 +58,8 @@ def prove(
             return _one(envelope, key, statement, by_key, approvals, trust, expected, now)
         except VerificationRefused as error:
             if error.code in ("ATTESTATION_FAILED", "ATTESTATION_UNDECIDED"):
-                raise
+                # What is wrong with a newer one says more than that an older one was no pass.
+                raise (ours or [error])[0] from None
             ours.append(error)
     if ours or refusals:
         raise (ours or refusals)[0]

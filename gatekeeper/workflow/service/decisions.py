@@ -9,8 +9,10 @@ from gatekeeper.domain.lifecycle import ChangeState, TicketState, VerificationSt
 from gatekeeper.domain.principal import Caller
 from gatekeeper.domain.records import ChangeRecord, ReviewRecord, VerificationRecord
 from gatekeeper.domain.service_ports import Transaction
+from gatekeeper.domain.statement import approval_statement
 from gatekeeper.domain.verdict import Verdict
 from gatekeeper.errors import InputError, RequestRefused
+from gatekeeper.formats.attestation_index import index_row
 from gatekeeper.formats.resource_names import last_segment, repository_of
 from gatekeeper.formats.text_safety import harmless
 from gatekeeper.workflow.service.commands import ReviewCommand
@@ -143,7 +145,33 @@ def _request_changes(act: Act, record: ReviewRecord) -> ChangeRecord:
         _retire(act, found)
         # Where a question was answered so before the verdict: what still runs is for a diff that is not wanted.
         act.stop += cancel_active(act.tx, act.service, act.change.name, act.caller.principal)
+        _sign_refusal(act, found, record)
     return _answer(act, ChangeState.VERIFICATION_FAILED, "changes_requested")
+
+
+def _sign_refusal(act: Act, found: VerificationRecord, record: ReviewRecord) -> None:
+    """A verdict that was handed out cannot be taken back; a signed refusal beside it outweighs it where the desk is
+    pinned for the reviewer.
+    """
+    if act.service.desk is None or not found.diff_digest:
+        return
+    repository = known_repository(act.tx, repository_of(act.change.name))
+    signed = act.service.desk.sign(
+        approval_statement(
+            reviewer=record.reviewer.subject,
+            decision="request_changes",
+            repository=repository.repository_uri or repository.source_uri,
+            target_ref=found.target_ref,
+            ticket_digest=found.ticket_digest,
+            diff_digest=found.diff_digest,
+            head=found.head,
+            issued_at=record.create_time,
+            expires_at=record.create_time + act.service.limits.refusal_life_s,
+            reason="decided at the gate's API",
+        )
+    )
+    row = index_row(signed.bundle, repository=repository.name, verification=found.name, now=record.create_time)
+    act.tx.add_attestation(row)
 
 
 def _amend(act: Act, record: ReviewRecord) -> ChangeRecord:

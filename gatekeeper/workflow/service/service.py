@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from gatekeeper.domain.ports import Clock
+from gatekeeper.domain.ports import Clock, Signer
 from gatekeeper.domain.principal import Caller, Principal
 from gatekeeper.domain.records import Event
 from gatekeeper.domain.service_ports import Blobs, Records, Transaction, VerificationQueue
@@ -34,6 +34,8 @@ class ServiceLimits:
     """How long an uploaded artifact is kept at least."""
     approval_life_s: float = 7 * 86_400.0
     """How long an approval counts at most."""
+    refusal_life_s: float = 365 * 86_400.0
+    """How long a request for changes counts: longer than any verdict that it is about."""
     waiver_life_s: float = 90 * 86_400.0
     """How far away the end of a waiver may lie."""
 
@@ -50,6 +52,8 @@ class Service:
     """A fresh id that matches [a-z0-9]{8,64}."""
     approvals: ApprovalVerifier | None = None
     """Verifies statements that people signed themselves; None: no key of a person is known, such statements are refused."""
+    desk: Signer | None = None
+    """Signs what reviewers refuse at the API, so that enforcers who pin the desk hear of it; None: nothing is signed."""
     statements_required: bool = False
     """True: APPROVE needs the reviewer's own signed statement."""
     limits: ServiceLimits = field(default_factory=ServiceLimits)
