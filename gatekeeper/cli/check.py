@@ -40,6 +40,16 @@ def read_input(path: Path, what: str, limit: int = MAX_INPUT_BYTES) -> bytes:
     return data
 
 
+def _require_environment(environment: str) -> None:
+    """Raises `UsageError` for what is neither a word nor a directory: a slip of the pen, not a broken environment."""
+    if environment not in ("auto", "host") and not os.path.isdir(environment):
+        raise UsageError(
+            "USAGE",
+            f"--environment is {environment!r}, which is neither auto nor host nor a directory.",
+            next_action="Give auto, host, or the path of a virtual environment.",
+        )
+
+
 def register(app: typer.Typer) -> None:
     """Add the command."""
 
@@ -84,6 +94,7 @@ def register(app: typer.Typer) -> None:
         started, begun = time.time(), time.perf_counter()
         as_json = output is Format.JSON
         try:
+            _require_environment(environment)
             submission = Submission(
                 repository=os.path.abspath(repo) if os.path.exists(repo) else repo,
                 target_ref=target,

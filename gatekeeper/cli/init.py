@@ -36,6 +36,18 @@ TICKET = """\
 }
 """
 
+CLAIM = """\
+{
+  "schema": "gatekeeper.claim/1",
+  "head_sha": "the full id of the commit to judge",
+  "commands": [{"cmd": "python -m pytest -q --junitxml=report.xml", "exit_code": 0}],
+  "junit_xml": "the whole text of report.xml",
+  "summary": "What was changed and why.",
+  "risks": "What could go wrong.",
+  "rollback": "How to take it back."
+}
+"""
+
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
@@ -47,7 +59,7 @@ def register(app: typer.Typer) -> None:
             bool, typer.Option("--machine", help="Prepare this machine instead: caches, and a trial of the sandbox.")
         ] = False,
     ) -> int:
-        """Write a starter .gatekeeper.toml and ticket.json; existing files are left alone."""
+        """Write a starter .gatekeeper.toml, ticket.json and claim.json; existing files are left alone."""
         return _machine() if machine else _repository(directory)
 
 
@@ -56,7 +68,7 @@ def _repository(directory: Path) -> int:
         raise UsageError(
             "USAGE", f"{str(directory)!r} is not a directory.", next_action="Give the root of a work tree."
         )
-    for name, content in ((".gatekeeper.toml", SETTINGS), ("ticket.json", TICKET)):
+    for name, content in ((".gatekeeper.toml", SETTINGS), ("ticket.json", TICKET), ("claim.json", CLAIM)):
         path = directory / name
         try:
             with path.open("x", encoding="utf-8") as handle:
@@ -68,7 +80,8 @@ def _repository(directory: Path) -> int:
             raise UsageError("USAGE", f"{str(path)!r} cannot be written: {error.strerror}.") from error
         print(f"written  {path}")
     print(
-        "Commit .gatekeeper.toml on the protected branch; then: gatekeeper check --repo . --head <sha> --ticket ticket.json"
+        "Commit .gatekeeper.toml on the protected branch. Ticket and claim are no part of the repository: keep them out of\n"
+        "commits. Then: gatekeeper check --repo . --head <sha> --ticket ticket.json --claim claim.json"
     )
     return 0
 

@@ -65,11 +65,14 @@ def register(app: typer.Typer) -> None:
         logs: Annotated[bool, typer.Option("--logs", help="With the output of the runs.")] = False,
     ) -> int:
         """Show a verdict: the reasons, what was run, what to do next. The status is the verdict's, as of `check`."""
-        from gatekeeper.cli.verification_text import exit_status, report
-        from gatekeeper.client.names import is_verification
+        from gatekeeper.cli.verification_text import exit_status, outdated, report
+        from gatekeeper.client.names import change_of, is_verification
 
+        change: Change | None = None
         if is_verification(name):
             made = session.client.get_verification(name)
+            if outdated(made):
+                change = session.client.get_change(change_of(name))
         else:
             change = session.client.get_change(name)
             if not change.latest_verification:
@@ -79,8 +82,8 @@ def register(app: typer.Typer) -> None:
                 write(change_text(change) + "\n")
             made = session.client.get_verification(change.latest_verification)
         color = sys.stdout.isatty() and "NO_COLOR" not in os.environ
-        session.show(made, lambda: report(made, color=color, logs=logs))
-        return exit_status(made)
+        session.show(made, lambda: report(made, change, color=color, logs=logs))
+        return exit_status(made, change)
 
 
 def list_changes(session: Session, repo: str, states: list[str], ticket: str, head: str, limit: int) -> int:

@@ -51,7 +51,6 @@ def follow(session: Session, names: list[str], timeout: float | None, *, full: b
     """Watch all names at once and tell what happens; returns the exit status of the worst verdict."""
     if len(names) > MAX_NAMES:
         raise UsageError("USAGE", f"{len(names)} names were given; at most {MAX_NAMES} can be watched at once.")
-    from gatekeeper.cli.verification_text import exit_status, report
     from gatekeeper.client.names import verification_name
 
     client, news = session.client, queue.Queue[tuple[str, "Verification | GatekeeperError | None"]]()
@@ -74,10 +73,7 @@ def follow(session: Session, names: list[str], timeout: float | None, *, full: b
     while len(statuses) < len(names):
         name, word = news.get()
         if word is None:
-            statuses[name] = exit_status(last[name]) if name in last else 3
-            if full and not session.as_json:
-                screen.leave()
-                write(report(last[name], color=screen.live))
+            statuses[name] = _ended(session, last[name], screen, full=full) if name in last else 3
         elif isinstance(word, GatekeeperError):
             screen.leave()
             statuses[name] = told(word, as_json=session.as_json)
@@ -85,6 +81,24 @@ def follow(session: Session, names: list[str], timeout: float | None, *, full: b
             last[name] = word
             screen.draw(word)
     return _worst(statuses.values())
+
+
+def _ended(session: Session, made: Verification, screen: _Screen, *, full: bool) -> int:
+    """Print the report where it is wanted; returns the exit status."""
+    from gatekeeper.cli.verification_text import exit_status, outdated, report
+    from gatekeeper.client.names import change_of
+
+    change = None
+    try:
+        if outdated(made):
+            change = session.client.get_change(change_of(made.name))
+    except GatekeeperError as error:
+        screen.leave()
+        return told(error, as_json=session.as_json)
+    if full and not session.as_json:
+        screen.leave()
+        write(report(made, change, color=screen.live, brief=False))
+    return exit_status(made, change)
 
 
 def _worst(statuses: object) -> int:
@@ -144,7 +158,7 @@ def _row(made: Verification) -> tuple[str, ...]:
     progress = ""
     if verdict is not None:
         first = next((f.code for f in made.findings if f.primary), "")
-        progress = line(first, 64)
+        progress = " ".join(word for word in (line(first, 64), "" if made.current else "(no longer current)") if word)
     elif made.HasField("progress"):
         planned = f" {made.progress.runs_done}/{made.progress.runs_planned} runs" if made.progress.runs_planned else ""
         progress = line(made.progress.step, 40) + planned

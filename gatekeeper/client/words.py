@@ -46,5 +46,9 @@ def is_final(verification: Verification) -> bool:
 
 
 def accepted(verification: Verification) -> bool:
-    """True for one thing alone: decided and accepted. Whoever enforces verifies the signed verdict instead."""
-    return verdict_of(verification) is Verdict.ACCEPTED
+    """True for one thing alone: decided, accepted, and the verdict still counts.
+
+    A verdict counts no more (`current` is false) after a reviewer's request for changes, an amended ticket or a newer
+    verdict of the change; what a snapshot says was true when it was sent. Whoever enforces verifies the signed verdict.
+    """
+    return verdict_of(verification) is Verdict.ACCEPTED and verification.current

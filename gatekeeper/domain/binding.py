@@ -125,7 +125,10 @@ def check_context(statement: Mapping[str, Any], expected: Expected, trust: Trust
     uris = (field(binding, "repository", "uri"), field(statement, "predicate", "resourceUri"))
     for uri in uris:
         if not isinstance(uri, str) or not any(same_repository(uri, own) for own in trust.repositories):
-            raise _refuse("ATTESTATION_OTHER_REPOSITORY", "The verdict is for another repository.")
+            raise _refuse(
+                "ATTESTATION_OTHER_REPOSITORY",
+                f"The verdict is for the repository {str(uri)[:200]!r}; trusted here: {', '.join(trust.repositories)}.",
+            )
     if field(binding, "targetRef") != expected.target_ref:
         raise _refuse("ATTESTATION_OTHER_BRANCH", f"The verdict is not for {expected.target_ref}.")
     if field(binding, "purpose") not in PURPOSES:

@@ -29,6 +29,8 @@ class Claim:
     """A parsed claim. Everything is optional; what is missing becomes a finding, not a crash."""
 
     present: bool = True
+    unreadable: bool = False
+    """True where something was sent that is no claim; a finding of its own says so."""
     head_sha: str | None = None
     base_sha: str | None = None
     commands: tuple[ClaimedCommand, ...] = ()

@@ -224,6 +224,7 @@ def test_a_full_disk_is_undecided(case, tmp_path, gate_env):
         (["--target=--upload-pack=touch /tmp/x"], "TARGET_NOT_FOUND"),
         (["--repo", "/nonexistent"], "REPOSITORY_UNREADABLE"),
         (["--ticket", "/nonexistent"], "USAGE"),
+        (["--environment", "hots"], "USAGE"),
     ],
 )
 def test_usage_faults_are_status_2_with_a_code(case, args, code):

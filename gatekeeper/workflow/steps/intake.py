@@ -31,4 +31,4 @@ def run(_tools: Tools, submission: Submission) -> Intake:
         return Intake(ticket, parse_claim(submission.claim), ())
     except InputError as error:
         # The rest is still judged, so that the author hears of everything at once.
-        return Intake(ticket, ABSENT_CLAIM, (from_error(error),))
+        return Intake(ticket, replace(ABSENT_CLAIM, unreadable=True), (from_error(error),))
