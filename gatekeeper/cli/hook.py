@@ -100,7 +100,12 @@ def register(app: typer.Typer) -> None:
         from gatekeeper.formats.trust import parse_trust
 
         parse_trust(read_input(trust, "trust file"))
-        git_dir = wiring.enforcer_repository(repo).git_dir
+        try:
+            git_dir = wiring.enforcer_repository(repo).git_dir
+        except CouldNotCheck as error:
+            raise UsageError(
+                "REPOSITORY_UNREADABLE", f"There is no git repository at {str(repo)!r}: {error.message}"
+            ) from error
         path = install_hook(git_dir, script(git_dir, trust.resolve(), ref or []), force=force)
         print(f"{path} written; pushes to protected refs now need a verdict that {trust} accepts.")
         return 0

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+from gatekeeper.domain.verdict import Mode
 from gatekeeper.errors import UsageError
 
 
@@ -102,6 +103,9 @@ def register(app: typer.Typer) -> None:
     ) -> int:
         """Print a starter trust file for this machine's gate and its policy bundle."""
         modes, refs = allow_mode or ["enforced"], ref or ["refs/heads/main"]
+        for mode in modes:
+            if mode not in set(Mode):
+                raise UsageError("USAGE", f"--allow-mode is {mode!r}; modes are {', '.join(Mode)}.")
         print(starter(repo, modes, reviewer or [], refs, service=service, desk=desk_reviewer or []), end="")
         return 0
 

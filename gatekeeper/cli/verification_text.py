@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from shlex import quote
 
+from gatekeeper.api.v1.change_pb2 import Change
 from gatekeeper.api.v1.finding_pb2 import Finding as FindingMessage
 from gatekeeper.api.v1.run_pb2 import Run
 from gatekeeper.api.v1.verdict_pb2 import Mode, Tier
 from gatekeeper.api.v1.verification_pb2 import Verification
-from gatekeeper.api.v1.change_pb2 import Change
 from gatekeeper.cli.connection import block, line, moment, word
 from gatekeeper.cli.listing import short
 from gatekeeper.cli.report_text import COLOR, HEADLINE, finding_lines, wrapped
@@ -187,4 +187,7 @@ def _after(made: Verification, change: Change | None) -> tuple[str, str]:
         newer = quote(line(change.latest_verification, 400))
         return "This verdict is no longer current; a newer one took its place:", f"gatekeeper show {newer}"
     of = quote(short(line(made.name, 400)))
-    return "This verdict is no longer current and nothing may land on it. Where its change stands:", f"gatekeeper change show {of}"
+    return (
+        "This verdict is no longer current and nothing may land on it. Where its change stands:",
+        f"gatekeeper change show {of}",
+    )
