@@ -100,6 +100,45 @@ def test_watch_and_show_end_with_the_verdicts_status(shell, gate, verdict: int, 
     assert shell("show", "acme/shop#42")[0] == status
 
 
+@pytest.mark.parametrize("verdict", [VERDICT_ACCEPTED, VERDICT_NEEDS_HUMAN])
+@pytest.mark.parametrize(
+    ("state", "newest", "status", "words"),
+    [
+        (Change.STATE_VERIFICATION_FAILED, NAME, 1, "Answer the reviewer's words"),
+        (Change.STATE_HUMAN_DECISION_NEEDED, NAME, 3, "gatekeeper change show 'acme/shop#42'"),
+        (Change.STATE_MERGEABLE, NAME.replace("v1", "v2"), 3, f"gatekeeper show {NAME.replace('v1', 'v2')}"),
+        (Change.STATE_VERIFICATION_FAILED, NAME.replace("v1", "v2"), 3, f"gatekeeper show {NAME.replace('v1', 'v2')}"),
+    ],
+)
+def test_a_verdict_that_counts_no_more_is_no_pass(shell, gate, verdict, state, newest, status, words) -> None:
+    gate.verdicts["42"] = verdict
+    shell(*SUBMIT)
+    made = gate.lives[NAME][-1]
+    made.current, made.repair_brief = False, "rita asks for changes:\nname it better"
+    change = gate.changes[f"{REPOSITORY}/changes/42"]
+    change.state, change.latest_verification = state, newest
+    for command in (("show", NAME), ("watch", NAME, "--full")):
+        found, out, _ = shell(*command)
+        assert found == status, command
+        assert "no longer current" in out
+        assert "It may land" not in out
+        assert "gatekeeper review" not in out
+        assert words in out
+        assert "name it better" in out
+    assert shell("watch", NAME)[0] == status
+    assert shell("watch", NAME, "--format", "json")[0] == status
+    gate.faults["GetChange"] = [Fault(grpc.StatusCode.NOT_FOUND, "CHANGE_UNKNOWN")]
+    assert shell("watch", NAME)[0] == 2
+
+
+def test_a_rejection_that_is_watched_tells_each_finding_once(shell: Shell, gate: FakeGate) -> None:
+    gate.verdicts["42"] = VERDICT_REJECTED
+    status, out, _ = shell(*SUBMIT, "--watch")
+    assert (status, out.count("2 tests fail."), out.count("shop/cart.py")) == (1, 1, 1)
+    assert f"\n         gatekeeper show {NAME}" in out
+    assert "For the agent:" not in out
+
+
 def test_a_rejection_is_shown_with_reasons_and_what_to_do(shell: Shell, gate: FakeGate) -> None:
     gate.verdicts["42"] = VERDICT_REJECTED
     shell(*SUBMIT)

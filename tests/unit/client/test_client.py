@@ -403,4 +403,9 @@ def test_numbers_of_a_newer_gate_are_no_pass() -> None:
     assert not is_final(Message(state=99))
     assert not accepted(Message(state=2, verdict=VERDICT_ACCEPTED))
     assert not accepted(Message(state=4, verdict=VERDICT_ACCEPTED))
-    assert accepted(Message(state=3, verdict=VERDICT_ACCEPTED))
+    assert accepted(Message(state=3, verdict=VERDICT_ACCEPTED, current=True))
+
+
+def test_an_acceptance_that_counts_no_more_is_none() -> None:
+    """After a request for changes, an amended ticket or a newer verdict."""
+    assert not accepted(Message(state=3, verdict=VERDICT_ACCEPTED, current=False))
