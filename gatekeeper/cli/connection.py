@@ -29,6 +29,8 @@ Output = Annotated[Format, typer.Option("--format", help="text for people, json 
 
 RETRY_S = 5.0
 """Somebody waits at a terminal: less patience than an orchestrator's."""
+RETURN_S = 180.0
+"""A watch outlives a restart of the server that it heard before."""
 
 
 @dataclass(frozen=True)
@@ -63,14 +65,14 @@ class Session:
     def client(self) -> Client:
         """The client. Raises `UsageError` where no server is named or the settings are unusable."""
         if self._client is None:
-            from gatekeeper.client import Client
+            from gatekeeper.client import Client, Patience
             from gatekeeper.client.settings import Options, target_from
 
             place = self.place
             target = target_from(Options(place.server, place.token_file, place.ca, place.client_config))
             self._client = Client(
-                target.address, token=target.token, ca=target.ca, certificate=target.certificate, retry_for=RETRY_S,
-                sleep=self._pause,
+                target.address, token=target.token, ca=target.ca, certificate=target.certificate,
+                patience=Patience(retry_s=RETRY_S, return_s=RETURN_S), sleep=self._pause,
             )  # fmt: skip
         return self._client
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gatekeeper.cli.check import read_input
-from gatekeeper.errors import GatekeeperError, UsageError, VerificationRefused
+from gatekeeper.errors import CouldNotCheck, GatekeeperError, UsageError, VerificationRefused
 
 if TYPE_CHECKING:
     from gatekeeper.domain.binding import Repository

@@ -20,6 +20,8 @@ class Patience:
     """One stream of a watch; after it the client attaches again, so that a dead connection is noticed."""
     retry_s: float = 30.0
     """Attempts of one call are repeated no longer than this after the first failure; a watch gives up after as long without any word."""
+    return_s: float = 0.0
+    """A watch that heard the server before waits at least this long for its return."""
     first_pause_s: float = 0.1
     most_pause_s: float = 5.0
 
@@ -41,6 +43,8 @@ class Attempts:
     count: int = 0
     started: float | None = None
     """Time of the first failure since the server was last heard."""
+    met: bool = False
+    """True where the server was heard before."""
 
     def timeout(self, usual: float) -> float:
         """Seconds for the next attempt. Raises `ApiError` (DEADLINE_PASSED) when the time is over."""
@@ -58,7 +62,8 @@ class Attempts:
             self.started = now
         wait = self.patience.pause(self.count, self.chance())
         self.count += 1
-        if now + wait - self.started > self.patience.retry_s:
+        limit = max(self.patience.retry_s, self.patience.return_s) if self.met else self.patience.retry_s
+        if now + wait - self.started > limit:
             return None
         if self.end is not None and now + wait >= self.end:
             return None
@@ -66,4 +71,4 @@ class Attempts:
 
     def heard(self) -> None:
         """The server said something new: patience begins anew."""
-        self.count, self.started = 0, None
+        self.count, self.started, self.met = 0, None, True

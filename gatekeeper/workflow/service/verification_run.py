@@ -252,19 +252,24 @@ def retry(service: Service, name: str, number: int) -> None:
 
 
 def progress(service: Service, name: str, state: str, detail: Mapping[str, Any]) -> None:
-    """Tell watchers how far a verification is. `runs_done` in `detail` counts up."""
+    """Tell watchers how far a verification is. `ended` in `detail` counts up.
+
+    After a restart, and when the gate tries again, all is told once more from RUNNING on: it counts anew there.
+    """
     with service.records.transaction() as tx:
         record = tx.verification(name)
         if record is None or record.state.final:
             return
-        planned = detail.get("runs", 0) if state in ("RUNNING", "CONTROL") else 0
+        planned = int(detail.get("runs", 0)) if state in ("RUNNING", "CONTROL") else 0
+        planned_before, done_before = (0, 0) if state == "RUNNING" else (record.runs_planned, record.runs_done)
+        whole = planned_before + planned
         tx.save_verification(
             replace(
                 record,
                 step=STEP_WORDS.get(state, record.step),
                 step_time=service.clock.now() if state in STEP_WORDS else record.step_time,
-                runs_planned=record.runs_planned + int(planned),
-                runs_done=min(record.runs_planned, record.runs_done + int(detail.get("ended", 0))),
+                runs_planned=whole,
+                runs_done=min(whole, done_before + int(detail.get("ended", 0))),
             )
         )
 
