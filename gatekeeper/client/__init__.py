@@ -4,7 +4,8 @@
 
 Answers are the generated messages of `gatekeeper.api.v1`: always what the API says, with every field typed and
 documented for editors. Enums become the gate's words with `verdict_of`, `state_of`, `change_state_of` and
-`ticket_state_of`; a value from a newer server is None there, never a pass. Errors are `ApiError`.
+`ticket_state_of`; a value from a newer server is None there, never a pass. Errors are `GatekeeperError`: `ApiError` for a call that failed,
+`UsageError` for arguments that cannot work.
 """
 
 from gatekeeper.api.v1.artifact_pb2 import Artifact
@@ -25,6 +26,7 @@ from gatekeeper.client.patience import Patience
 from gatekeeper.client.words import accepted, change_state_of, is_final, state_of, ticket_state_of, verdict_of
 from gatekeeper.domain.lifecycle import ChangeState, TicketState, VerificationState
 from gatekeeper.domain.verdict import Verdict
+from gatekeeper.errors import GatekeeperError, UsageError
 
 __all__ = [
     "ApiError",
@@ -36,6 +38,7 @@ __all__ = [
     "Client",
     "Event",
     "Finding",
+    "GatekeeperError",
     "ModelUsage",
     "Need",
     "Patience",
@@ -45,6 +48,7 @@ __all__ = [
     "Run",
     "Ticket",
     "TicketState",
+    "UsageError",
     "UsageReport",
     "Verdict",
     "Verification",

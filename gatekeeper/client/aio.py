@@ -39,7 +39,7 @@ class AsyncClient:
         self,
         target: str,
         *,
-        token: str = "",
+        token: str | None = None,
         ca: Path | bytes | None = None,
         certificate: tuple[Path | bytes, Path | bytes] | None = None,
         timeout: float = 10.0,

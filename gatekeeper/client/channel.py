@@ -70,17 +70,20 @@ class Target:
 def target_of(
     address: str,
     *,
-    token: str = "",
+    token: str | None = "",
     ca: Path | bytes | None = None,
     certificate: tuple[Path | bytes, Path | bytes] | None = None,
 ) -> Target:
-    """A target from what people write. Raises `UsageError` that says what is wrong and what is expected."""
+    """A target from what people write; None or "" for no token. Raises `UsageError` that says what is wrong and what is expected."""
     if not address.startswith("unix:"):
         found = _TARGET.fullmatch(address)
         if not found or not 0 < int(found["port"]) < 65536:
             raise UsageError(
                 "SERVER_MISSING", f"{address[:200]!r} is no address of a server; expected host:port or unix:/path."
             )
+    if not isinstance(token, str | None):
+        raise UsageError("CREDENTIAL_MALFORMED", f"The token must be text or None, not {type(token).__name__}.")
+    token = (token or "").strip()  # a file ends with a line end
     if len(token) > MAX_TOKEN or not all(0x21 <= ord(c) <= 0x7E for c in token):
         raise UsageError("CREDENTIAL_MALFORMED", "The token holds blanks or characters that no token has.")
     return Target(

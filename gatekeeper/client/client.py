@@ -31,17 +31,18 @@ from gatekeeper.client.watching import Watched
 class Client(Records):
     """A connection to one gate. Thread-safe; connects at the first call; use it in a `with` or `close()` it.
 
-    `target` is `host:port` or `unix:/path`. `token` is what `gatekeeper token create` printed; `certificate` a pair of
+    `target` is `host:port` or `unix:/path`. `token` is what `gatekeeper token create` printed (None: none); `certificate` a pair of
     PEM files (certificate, key) for mTLS. Any address but loopback speaks TLS, with `ca` or the well-known roots.
     `timeout` is the seconds of one attempt of an ordinary call, `retry_for` how long attempts are repeated.
     Raises `UsageError` for arguments that cannot work; every method raises `ApiError` for a call that did not succeed.
+    Both are `GatekeeperError`.
     """
 
     def __init__(
         self,
         target: str,
         *,
-        token: str = "",
+        token: str | None = None,
         ca: Path | bytes | None = None,
         certificate: tuple[Path | bytes, Path | bytes] | None = None,
         timeout: float = 10.0,

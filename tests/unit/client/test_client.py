@@ -19,6 +19,7 @@ from gatekeeper.client import (
     Artifact,
     Attestation,
     Client,
+    GatekeeperError,
     ModelUsage,
     Patience,
     Review,
@@ -207,6 +208,33 @@ def test_a_stream_that_ends_too_early_is_attached_again_but_not_for_ever(client,
     with pytest.raises(ApiError, match="again and again"):
         next(watching)
     assert sum(pauses) <= 31
+
+
+@pytest.mark.parametrize("return_s", [0.0, 180.0])
+def test_a_watch_that_heard_the_server_waits_for_its_return(gate: FakeGate, pauses: Pauses, return_s: float) -> None:
+    def restarting(request, context):
+        if not request.after_revision:
+            yield snapshot(request.name, 1, Message.STATE_RUNNING)
+        if pauses.now < 60:
+            Fault(UNAVAILABLE, "GATE_STOPPING").abort(context)
+        yield snapshot(request.name, 2, Message.STATE_DECIDED, VERDICT_ACCEPTED, current=True)
+
+    gate.watcher = restarting
+    patience = Patience(retry_s=5.0, return_s=return_s)
+    with (
+        serving(gate) as address,
+        Client(address, patience=patience, clock=pauses.clock, sleep=pauses, chance=lambda: 1.0) as client,
+    ):
+        if return_s:
+            assert accepted(client.wait(NAME))
+        else:
+            with pytest.raises(ApiError, match="GATE_STOPPING"):
+                client.wait(NAME)
+        gate.faults["GetChange"] = [Fault(UNAVAILABLE) for _ in range(100)]
+        before = pauses.now
+        with pytest.raises(ApiError, match="SERVER_UNREACHABLE"):
+            client.get_change("acme/shop#42")
+        assert pauses.now - before <= 5
 
 
 def test_stale_and_repeated_snapshots_are_dropped(client: Client, gate: FakeGate) -> None:
@@ -409,3 +437,25 @@ def test_numbers_of_a_newer_gate_are_no_pass() -> None:
 def test_an_acceptance_that_counts_no_more_is_none() -> None:
     """After a request for changes, an amended ticket or a newer verdict."""
     assert not accepted(Message(state=3, verdict=VERDICT_ACCEPTED, current=False))
+
+
+@pytest.mark.parametrize("token", [None, "", " \n"])
+def test_a_client_without_a_token_sends_none(gate: FakeGate, token: str | None) -> None:
+    with serving(gate) as address, Client(address, token=token) as client:
+        assert list(client.list_changes()) == []
+    assert "authorization" not in gate.calls[-1][2]
+
+
+def test_the_line_end_of_a_token_file_is_no_part_of_the_token(gate: FakeGate) -> None:
+    with serving(gate) as address, Client(address, token="\tgk_secret \r\n") as client:
+        assert list(client.list_changes()) == []
+    assert gate.calls[-1][2]["authorization"] == "Bearer gk_secret"
+
+
+@pytest.mark.parametrize("token", ["gk_a b", "gk_a\nb", b"gk_secret", 7])
+def test_a_token_that_is_none_is_a_usage_error(token: Any) -> None:
+    with pytest.raises(UsageError, match="CREDENTIAL_MALFORMED") as told:
+        Client("127.0.0.1:1", token=token)
+    assert "gk_" not in str(told.value)
+    assert isinstance(told.value, GatekeeperError)
+    assert issubclass(ApiError, GatekeeperError)
