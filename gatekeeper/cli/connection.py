@@ -153,6 +153,17 @@ def carried_out(session: Session, action: Callable[[], int]) -> int:
     return status
 
 
+_HERE = {
+    "CREDENTIAL_MISSING": "Name the file with your token with --token-file FILE, or set GATEKEEPER_TOKEN (docs/cli.md).",
+}
+"""What to do at this command line, where the server speaks to callers of any kind."""
+
+
+def next_action(error: GatekeeperError) -> str:
+    """What to do, in the words of the command line where it has some of its own."""
+    return _HERE.get(error.code, error.next_action)
+
+
 def told(error: GatekeeperError, *, as_json: bool) -> int:
     """Say what went wrong; returns the exit status."""
     from gatekeeper.formats.text_safety import harmless
@@ -161,13 +172,13 @@ def told(error: GatekeeperError, *, as_json: bool) -> int:
     if as_json:
         from gatekeeper.formats.report_json import dumps
 
-        row: dict[str, Any] = {"code": error.code, "message": error.message, "next_action": error.next_action}
+        row: dict[str, Any] = {"code": error.code, "message": error.message, "next_action": next_action(error)}
         row |= {k: getattr(error, k) for k in ("status", "metadata") if hasattr(error, k)}
         write(dumps({"error": row}))
     else:
         sys.stdout.flush()
         words = harmless(f"gatekeeper: {error.message} [{error.code}]", newlines=False)
-        print(f"{words}\n  {harmless(error.next_action, newlines=False)}", file=sys.stderr)
+        print(f"{words}\n  {harmless(next_action(error), newlines=False)}", file=sys.stderr)
         for key, value in getattr(error, "metadata", {}).items():
             if key != "next_action":  # said already
                 print(f"  {line(key, 64)}: {line(value, 400)}", file=sys.stderr)

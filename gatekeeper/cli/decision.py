@@ -13,10 +13,16 @@ import typer
 
 from gatekeeper.cli.check import read_input
 from gatekeeper.cli.connection import Session, line
-from gatekeeper.errors import UsageError
+from gatekeeper.errors import GatekeeperError, UsageError, reason
 
 if TYPE_CHECKING:
     from gatekeeper.client import Change, Verification
+
+OTHERWISE = (
+    "An approval answers only the question to a person. Choose --waive FINDING, --amend TICKET or --request-changes; "
+    "--retry has the gate try again what it could not check."
+)
+"""What a reviewer can do where an approval is refused."""
 
 
 @dataclass(frozen=True)
@@ -48,10 +54,9 @@ class Decision:
 
 
 def decide(session: Session, name: str, decision: Decision) -> int:
-    """Show the change, ask where nothing was said, store the review. Status 0: it is stored."""
-    from gatekeeper.cli.listing import change_text
-    from gatekeeper.cli.verification_text import report
-    from gatekeeper.client import Review
+    """Show the change and ask where nothing was said, store the review. Status 0: it is stored."""
+    from gatekeeper.cli.verification_text import headline
+    from gatekeeper.client import ApiError, Review
     from gatekeeper.client.names import change_of, is_verification
 
     kinds = decision.kinds()
@@ -72,9 +77,7 @@ def decide(session: Session, name: str, decision: Decision) -> int:
             "VERIFICATION_UNKNOWN", f"{line(change.name)} was never submitted; there is nothing to review."
         )
     made = client.get_verification(seen)
-    if not session.as_json:
-        print(f"{change_text(change)}\n\n{report(made)}\n", file=sys.stderr)
-    kind = kinds[0] if kinds else _asked(session)
+    kind = kinds[0] if kinds else _asked(session, change, made)
     review = Review(
         kind=Review.Kind.ValueType(Review.Kind.Value(f"KIND_{kind}")),
         verification=seen,
@@ -91,7 +94,16 @@ def decide(session: Session, name: str, decision: Decision) -> int:
         if kind != "APPROVE":
             raise UsageError("USAGE", "--key signs approvals; leave it out for another decision.")
         review.statement_bundle = _signed(session, change, made, decision)
-    stored, after = client.create_review(review)
+    try:
+        stored, after = client.create_review(review)
+    except ApiError as error:
+        if (kind, error.reason) == ("APPROVE", "REVIEW_NOT_POSSIBLE") and error.next_action == reason(
+            error.reason
+        ).next_action:
+            error.next_action = OTHERWISE
+        raise
+    if kinds and not session.as_json:
+        print(headline(made), file=sys.stderr)
     session.show(stored, lambda: _told(kind, after))
     return 0
 
@@ -103,7 +115,18 @@ def _told(kind: str, after: Change) -> str:
     return f"{kind.lower().replace('_', ' ')} is stored; {line(short(after.name))} is {word(after.state, after.State, 'STATE_')}"
 
 
-def _asked(session: Session) -> str:
+def _asked(session: Session, change: Change, made: Verification) -> str:
+    """Show what there is to decide on and ask."""
+    from gatekeeper.cli.decision_text import shown
+    from gatekeeper.client import Ticket
+
+    if not session.as_json:
+        ticket: Ticket | None
+        try:
+            ticket = session.client.get_ticket(made.ticket)
+        except GatekeeperError:  # a reviewer may still see all else
+            ticket = None
+        print(f"{shown(change, made, ticket)}\n", file=sys.stderr)
     if session.as_json or not sys.stdin.isatty():
         raise UsageError(
             "USAGE",

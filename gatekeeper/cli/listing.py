@@ -144,8 +144,6 @@ def short(name: str) -> str:
 
 def change_text(change: Change) -> str:
     """A change in words."""
-    from gatekeeper.cli.connection import block
-
     reason = f" ({line(change.state_reason, 80)})" if change.state_reason else ""
     rows = [
         f"{line(short(change.name))}  {word(change.state, change.State, 'STATE_').upper()}{reason} since {moment(change.state_time)}",
@@ -153,9 +151,18 @@ def change_text(change: Change) -> str:
         f"attempts {change.attempts_used}" + (f" of {change.attempts_allowed}" if change.attempts_allowed else ""),
     ]
     rows += [f"needs    {need.count} x {line(need.role)}: {line(need.cause)}" for need in change.needs]
-    for question in change.open_questions:
-        rows += [f"question {line(question.id, 64)} ({line(question.cause, 64)}):"]
-        rows += [f"         {text}" for text in block(question.text, 4096).splitlines()]
+    rows += question_lines(change)
     if change.landed_commit:
         rows.append(f"landed   {line(change.landed_commit, 64)}")
     return "\n".join(rows)
+
+
+def question_lines(change: Change) -> list[str]:
+    """What the agent asks and nobody answered yet."""
+    from gatekeeper.cli.connection import block
+
+    rows: list[str] = []
+    for question in change.open_questions:
+        rows += [f"question {line(question.id, 64)} ({line(question.cause, 64)}):"]
+        rows += [f"         {text}" for text in block(question.text, 4096).splitlines()]
+    return rows

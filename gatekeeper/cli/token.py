@@ -93,7 +93,13 @@ def register(app: typer.Typer) -> None:
         )  # fmt: skip
         with _secret_file(output, secret):
             add(record, "token.create")
-        _tell(f"created {record.id} for {record.principal.id}; it is shown only now")
+        where = "the secret is shown only now" if output is None else f"the secret is in {str(output)!r}"
+        _tell(f"created {record.id} for {record.principal.id}; {where}")
+        if Role.REVIEWER in role and not email and "@" not in subject:
+            _tell(
+                "warning: without --email this reviewer can approve nothing: nobody could tell whether they wrote the "
+                "change. Revoke it, and make one with --email ADDRESS under which they commit."
+            )
         if output is None:
             print(secret)
         return 0

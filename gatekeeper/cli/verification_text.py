@@ -170,7 +170,7 @@ def _next(made: Verification, change: Change | None, *, brief: bool) -> tuple[st
     if verdict is Verdict.NEEDS_HUMAN:
         return "A reviewer decides:", f"gatekeeper review {name}"
     if verdict is Verdict.UNDECIDED:
-        words = "It blocks until it can be checked. A reviewer can let the gate try again:"
+        words = "It blocks until it can be checked: do what the reasons name and submit again. A reviewer can let the gate try again:"
         return words, f"gatekeeper review {name} --retry"
     if state is VerificationState.SUPERSEDED:
         return "A newer head took its place:", f"gatekeeper show {quote(line(made.superseded_by, 400))}"

@@ -83,10 +83,16 @@ def _token_in(path: Path) -> str:
             text = handle.read(MAX_TOKEN + 2).decode("ascii", "replace").strip()
     except OSError as error:
         raise UsageError(
-            "CREDENTIAL_MALFORMED", f"The token file {str(path)!r} cannot be read: {error.strerror}."
+            "CREDENTIAL_MALFORMED",
+            f"The token file {str(path)!r} cannot be read: {error.strerror}.",
+            next_action="Check the path; it comes from --token-file, GATEKEEPER_TOKEN_FILE or the configuration file.",
         ) from error
     if not text:
-        raise UsageError("CREDENTIAL_MALFORMED", f"The token file {str(path)!r} is empty.")
+        raise UsageError(
+            "CREDENTIAL_MALFORMED",
+            f"The token file {str(path)!r} is empty.",
+            next_action="Check the path, or write the token there as `gatekeeper token create` prints it.",
+        )
     return text
 
 

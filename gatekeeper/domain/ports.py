@@ -164,6 +164,13 @@ class Scanner(Protocol):
         """Scan all targets. A tool fault is in `errors` or missing from `scanned`; raises only `CouldNotCheck`."""
 
 
+class SecretScanner(Scanner, Protocol):
+    """A scanner that also makes text harmless that hostile code wrote: tests print what they read."""
+
+    def redact(self, texts: Sequence[str]) -> tuple[str, ...]:
+        """The same texts with every secret in them made useless. Raises `CouldNotCheck` where it cannot work at all."""
+
+
 class PolicyEngine(Protocol):
     """Evaluates the OPA bundle. Undefined, unreachable, slow and failing are `CouldNotCheck` (POLICY_*), blame gate."""
 

@@ -17,6 +17,7 @@ from gatekeeper.domain.ports import (
     PolicyEngine,
     Sandbox,
     Scanner,
+    SecretScanner,
     Signer,
 )
 from gatekeeper.domain.verdict import Mode
@@ -47,7 +48,7 @@ class Tools:
     git: GitRepositories
     environments: EnvironmentBuilder
     sandbox: Sandbox
-    secrets: Scanner
+    secrets: SecretScanner
     code: Scanner
     policy: PolicyEngine
     signer: Signer

@@ -183,3 +183,19 @@ def test_scanner_without_its_package_says_so(secrets, monkeypatch):
     secrets.start()
     with pytest.raises(CouldNotCheck, match="kingfisher_sdk is not installed"):
         secrets.scan([])
+
+
+def test_text_is_told_without_its_secrets(secrets):
+    key = "ghp_" + "mx6T55Bn27kvsEsB2jSW" + "5R3UfG8TuQSEqSal"
+    texts = [f"E   AssertionError: {key}\nE   assert '{key}' == ''", "nothing here", "", "password = changeme"]
+    told = secrets.redact(texts)
+    assert key not in told[0]
+    assert "AssertionError" in told[0]
+    assert told[1:] == tuple(texts[1:])
+
+
+def test_text_that_kills_the_scanner_is_withheld_whole(secrets, monkeypatch):
+    secrets.load()
+    os.kill(secrets._ready().pid, signal.SIGKILL)
+    monkeypatch.setattr(secrets, "_ready", lambda worker=secrets._worker: worker)
+    assert secrets.redact(["abc"]) == ("[withheld: the secret scanner could not look through this text]",)

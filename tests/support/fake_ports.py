@@ -171,6 +171,9 @@ class FakeScanner:
         names = tuple(t.name for t in targets)
         return ScanReport(self.tool, "1", names, names, ())
 
+    def redact(self, texts: Sequence[str]) -> tuple[str, ...]:
+        return tuple(texts)
+
 
 class FakePolicy:
     """Low tier; accepts whatever has no blocking finding."""

@@ -70,20 +70,23 @@ class SecretEngine:
                 yield hit | {"in_name": True}
         yield from _merged(taken.values())
 
+    def redact(self, text: str) -> str:
+        """The text with every secret that a rule sees in it made useless. Raises what the engine raises."""
+        secrets: set[str] = set()
+        for view in (View(text), *views(text.encode("utf-8", "replace"))):
+            found = self._engine.scan(view.text.encode("utf-8", "replace"), timeout=TIMEOUT_S)
+            secrets |= {secret for _, secret, _ in _real(found, view)}
+        # The longest first: one may hold another.
+        for secret in sorted(secrets, key=len, reverse=True):
+            text = text.replace(secret, _redacted(secret))
+        return text
+
     def _take(self, taken: dict[str, Row], found: Sequence[Any], view: View) -> None:
-        lines: list[str] | None = None
-        for match in found:
-            if not match.visible or len(taken) >= MAX_HITS or (view.joined and match.rule_id in GENERIC):
-                continue
-            where = match.location
-            lines = view.text.split("\n") if lines is None else lines
-            first = lines[where["line"] - 1] if 0 < where["line"] <= len(lines) else ""
-            secret = str(match.secret)
-            at = first.find(secret[:200].split("\n", maxsplit=1)[0])
-            if is_placeholder(match.rule_id, secret, first[: max(at, 0)]):
-                continue
+        for match, secret, line in _real(found, view):
+            if len(taken) >= MAX_HITS:
+                return
             digest = self._digest(secret)
-            line = view.line(where["line"], sum(len(x) + 1 for x in lines[: where["line"] - 1]) + max(at, 0))
+            where = match.location
             hit: Row = {
                 "rule": match.rule_id,
                 "line": line,
@@ -102,6 +105,25 @@ class SecretEngine:
         # Over the secret alone: another rule that sees the same secret must not make it look new.
         mark = hmac.new(self._pepper, b"secret\x00" + secret.strip().encode("utf-8", "surrogateescape"), hashlib.sha256)
         return mark.hexdigest()
+
+
+def _real(found: Sequence[Any], view: View) -> Iterator[tuple[Any, str, int]]:
+    """(match, secret, original line) of what is no placeholder."""
+    lines: list[str] | None = None
+    for match in found:
+        if not match.visible or (view.joined and match.rule_id in GENERIC):
+            continue
+        where = match.location
+        lines = view.text.split("\n") if lines is None else lines
+        first = lines[where["line"] - 1] if 0 < where["line"] <= len(lines) else ""
+        secret = str(match.secret)
+        at = first.find(secret[:200].split("\n", maxsplit=1)[0])
+        if not is_placeholder(match.rule_id, secret, first[: max(at, 0)]):
+            yield (
+                match,
+                secret,
+                view.line(where["line"], sum(len(x) + 1 for x in lines[: where["line"] - 1]) + max(at, 0)),
+            )
 
 
 def _weight(hit: Row) -> tuple[bool, bool]:

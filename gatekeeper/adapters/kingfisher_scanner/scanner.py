@@ -26,9 +26,11 @@ MAX_BYTES = 96 * 1024 * 1024
 MAX_RESTARTS = 3
 """Workers that may die in one scan; a change that kills more of them leaves its other files unscanned, which blocks."""
 
+WITHHELD = "[withheld: the secret scanner could not look through this text]"
+
 
 class KingfisherScanner:
-    """Implements `domain.ports.Scanner` for secrets. Thread-safe, one scan at a time; call `close()` at the end."""
+    """Implements `domain.ports.SecretScanner`. Thread-safe, one scan at a time; call `close()` at the end."""
 
     def __init__(self, cache: Path, state: Path, pepper: bytes | None = None) -> None:
         self._cache, self._state = cache, state
@@ -65,6 +67,23 @@ class KingfisherScanner:
         with self._lock:
             self._ready()
             return self._scan(targets)
+
+    def redact(self, texts: Sequence[str]) -> tuple[str, ...]:
+        """See the port. A text that cannot be looked through is withheld whole."""
+        with self._lock:
+            self._ready()
+            return tuple(self._redacted(text) for text in texts)
+
+    def _redacted(self, text: str) -> str:
+        if not text.strip():
+            return text
+        try:
+            # A lone surrogate is no text that a pipe could carry.
+            clean = text.encode("utf-8", "replace").decode("utf-8")
+            answer = self._ready().ask({"text": clean}, SCAN_WALL_S)
+        except WorkerError:
+            return WITHHELD
+        return answer if isinstance(answer, str) else WITHHELD
 
     def _scan(self, targets: Sequence[ScanTarget]) -> ScanReport:
         hits: list[ScanHit] = []

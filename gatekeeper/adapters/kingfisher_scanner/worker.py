@@ -2,7 +2,7 @@
 
 Native code over hostile bytes: a fault in it must end this process and not the gate, and the loading of the rules must
 not hold the gate's interpreter. The first message loads the rules (`cache`, `pepper`, `memory_mib`); each further one
-is `{path, data}` with `data` in base64. The parent kills on time-out.
+is `{path, data}` with `data` in base64, or `{text}` to redact. The parent kills on time-out.
 """
 
 import base64
@@ -26,6 +26,8 @@ def main() -> None:
     engines: list[SecretEngine] = []
 
     def handle(message: dict) -> object:  # type: ignore[type-arg]  # plain JSON of the parent
+        if engines and "text" in message:
+            return engines[0].redact(message["text"])
         if engines:
             return engines[0].scan(message["path"], base64.b64decode(message["data"]))
         engine = SecretEngine(Path(message["cache"]), bytes.fromhex(message["pepper"]))

@@ -84,7 +84,8 @@ def require_uninvolved(
         raise RequestRefused(
             "REVIEW_NOT_POSSIBLE",
             "The credential names no address under which you commit, so nobody can tell whether you wrote the change.",
-            next_action="Have the operator make a token with your addresses.",
+            next_action="Have the operator make a token with your addresses: "
+            "`gatekeeper token create ... --role reviewer --email ADDRESS`.",
         )
 
 

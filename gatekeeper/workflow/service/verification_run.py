@@ -100,6 +100,8 @@ def _verified(durable: Durable, work: Work) -> Outcome:
 
 def _undecided(work: Work, error: Exception) -> Outcome:
     reason = from_error(error) if isinstance(error, GatekeeperError) else crash(error)
+    if reason.code in _TO_DO:
+        reason = replace(reason, next_action=_TO_DO[reason.code])
     found = [reason]
     verdict = Verdict.UNDECIDED
     if reason.blame is Blame.CHANGE:
@@ -113,6 +115,12 @@ def _undecided(work: Work, error: Exception) -> Outcome:
         run_id=work.submission.run_id,
         head=work.submission.head,
     )
+
+
+_TO_DO = {
+    "HEAD_NOT_FOUND": "Push the commit to where the gate fetches from, or send it as a bundle, then submit again.",
+}
+"""What to do where the fault of a command line is a verdict of the service."""
 
 
 def _worth_a_retry(outcome: Outcome) -> bool:

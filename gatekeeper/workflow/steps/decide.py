@@ -146,7 +146,18 @@ def run(
     asked = [f for f in ordered(found) if f.effect is Effect.ASKS and f.code not in {n.cause for n in needs}]
     needs += tuple(Need(f.code, "reviewer", 1) for f in asked)
     needs = needs if verdict is Verdict.NEEDS_HUMAN else ()
-    return Decided(verdict, ordered(found), needs, decision, approvals, waived)
+    return Decided(verdict, _told(tools, ordered(found)), needs, decision, approvals, waived)
+
+
+def _told(tools: Tools, found: tuple[Finding, ...]) -> tuple[Finding, ...]:
+    """What findings quote of claims and names of tests can hold a secret too. Fingerprints stay: they name, not quote."""
+    texts = dict.fromkeys(t for f in found for t in (f.message, f.evidence) if t)
+    try:
+        clean = dict(zip(texts, tools.secrets.redact([*texts]), strict=True))
+    except GatekeeperError:
+        # The scan has failed as well, which blocks; what cannot be looked through is not told.
+        clean = dict.fromkeys(texts, "[withheld: the secret scanner does not work]")
+    return tuple(replace(f, message=clean.get(f.message, ""), evidence=clean.get(f.evidence, "")) for f in found)
 
 
 def _approvals(

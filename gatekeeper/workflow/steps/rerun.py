@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from gatekeeper.domain.ports import Limits, RunRequest, TestEnvironment
 from gatekeeper.domain.submission import Submission
-from gatekeeper.domain.testrun import RunRole, SuiteRun, Termination
+from gatekeeper.domain.testrun import CaseResult, RunRole, SuiteRun, Termination
 from gatekeeper.workflow.steps.checkout import Checkout
 from gatekeeper.workflow.steps.plan import Planned, PlannedRun
 from gatekeeper.workflow.tools import Tools
@@ -36,7 +36,7 @@ def one(tools: Tools, checkout: Checkout, run: PlannedRun, where: TestEnvironmen
 
 def _run(tools: Tools, checkout: Checkout, run: PlannedRun, where: TestEnvironment, run_id: str) -> SuiteRun:
     tree = tools.git.export(checkout.mirror, run.tree_oid)
-    return tools.sandbox.run(
+    made = tools.sandbox.run(
         RunRequest(
             id=f"{run_id}-{run.id}",
             role=run.role,
@@ -46,6 +46,29 @@ def _run(tools: Tools, checkout: Checkout, run: PlannedRun, where: TestEnvironme
             environment=where,
             limits=limits_of(run, tools.limits),
         )
+    )
+    return without_secrets(tools, made)
+
+
+def without_secrets(tools: Tools, run: SuiteRun) -> SuiteRun:
+    """The run with secrets in its output made useless, before anything of it is stored, shown or sent.
+
+    Names of tests stay as they are, since they are compared; what is told of them is redacted where it is told.
+    """
+    told = [c.detail for s in run.sessions for c in s.cases] + [c.detail for r in run.reports for c in r.cases]
+    texts = dict.fromkeys(t for t in [run.log, *told] if t.strip())
+    clean = dict(zip(texts, tools.secrets.redact([*texts]), strict=True))
+    if all(old == new for old, new in clean.items()):
+        return run
+
+    def mended(cases: tuple[CaseResult, ...]) -> tuple[CaseResult, ...]:
+        return tuple(replace(c, detail=clean.get(c.detail, c.detail)) for c in cases)
+
+    return replace(
+        run,
+        log=clean.get(run.log, run.log),
+        sessions=tuple(replace(s, cases=mended(s.cases)) for s in run.sessions),
+        reports=tuple(replace(r, cases=mended(r.cases)) for r in run.reports),
     )
 
 
