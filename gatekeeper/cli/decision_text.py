@@ -6,7 +6,7 @@ import re
 from shlex import quote
 from typing import TYPE_CHECKING
 
-from gatekeeper.cli.connection import line
+from gatekeeper.cli.connection import line, word
 from gatekeeper.cli.listing import question_lines, short
 from gatekeeper.cli.report_text import wrapped
 from gatekeeper.cli.verification_text import report
@@ -21,7 +21,8 @@ _REF = re.compile(r"refs/heads/[^\s\x00-\x1f\x7f]+")
 def shown(change: Change, made: Verification, ticket: Ticket | None) -> str:
     """All of it as text; `ticket` is None where it could not be read. Nothing of it reaches a terminal raw."""
     ticket_id = line(made.ticket.rpartition("/")[2], 64)
-    lines = [f"change   {line(short(change.name))}"]
+    state = word(change.state, change.State, "STATE_").replace("_", " ")
+    lines = [f"change   {line(short(change.name))}, {state}"]
     if ticket is None:
         lines.append(f"ticket   {ticket_id}; the server does not show it")
     else:

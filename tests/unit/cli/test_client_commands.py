@@ -13,7 +13,7 @@ from typing import Any
 
 import grpc
 import pytest
-from fake_api import HEAD, REPOSITORY, FakeGate, Fault, life, serving, snapshot
+from fake_api import DIGEST, HEAD, REPOSITORY, FakeGate, Fault, life, serving, snapshot
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -25,6 +25,7 @@ from gatekeeper.api.v1.repository_pb2 import Repository
 from gatekeeper.api.v1.review_pb2 import Review
 from gatekeeper.api.v1.ticket_pb2 import Ticket
 from gatekeeper.api.v1.verdict_pb2 import (
+    TIER_HIGH,
     VERDICT_ACCEPTED,
     VERDICT_NEEDS_HUMAN,
     VERDICT_REJECTED,
@@ -32,6 +33,7 @@ from gatekeeper.api.v1.verdict_pb2 import (
 )
 from gatekeeper.api.v1.verification_pb2 import Verification
 from gatekeeper.cli import main as entry
+from gatekeeper.cli.decision_text import diff_command
 from gatekeeper.cli.verification_text import report
 
 NAME = f"{REPOSITORY}/changes/42/verifications/v1"
@@ -292,6 +294,93 @@ def test_a_review_goes_to_the_server_with_the_digests_that_were_shown(shell: She
     assert len(gate.requests_of("CreateReview")) == 2
 
 
+BASE = "b" * 40
+
+
+def asked(gate: FakeGate, shell: Shell) -> Verification:
+    """A verification that waits for a person, with what a reviewer is told."""
+    gate.verdicts["42"] = VERDICT_NEEDS_HUMAN
+    shell(*SUBMIT)
+    made = gate.lives[NAME][-1]
+    made.base_commit, made.submitter.subject, made.submitter.on_behalf_of = BASE, "agent-7", "ann"
+    made.policy.tier = TIER_HIGH
+    made.policy.tier_reasons.add(message="The ticket says high.")
+    made.needs.add(cause="tier_high", role="reviewer", count=1)
+    gate.tickets[made.ticket] = Ticket(
+        name=made.ticket, digest=DIGEST, title="Mend the cart", goal="The total is right. " * 12
+    )
+    return made
+
+
+def test_a_reviewer_is_shown_the_plan_the_reasons_and_how_to_read_the_diff(shell: Shell, gate: FakeGate) -> None:
+    made = asked(gate, shell)
+    status, out, err = shell("review", "acme/shop#42")
+    assert (status, out) == (2, "")
+    for words in (
+        "acme/shop#42, running", "T-1: Mend the cart", "The total is right.", f"refs/heads/main at {BASE}", f"head     {HEAD}",
+        "agent-7 for ann", "tier high (The ticket says high.)", "1 x reviewer: tier_high", "A PERSON MUST DECIDE",
+        f"\n  git fetch origin refs/heads/main {HEAD} && git diff {BASE}...{HEAD}\n", "There is no terminal to ask on",
+    ):  # fmt: skip
+        assert words in err, words
+    assert "gatekeeper review" not in err
+    assert "THE TICKET WAS CHANGED" not in err
+    gate.tickets[made.ticket].digest = "0" * 64
+    assert "THE TICKET WAS CHANGED" in shell("review", NAME)[2]
+    del gate.tickets[made.ticket]
+    assert "the server does not show it" in shell("review", NAME)[2]
+
+
+def test_a_refused_review_prints_the_refusal_alone(shell: Shell, gate: FakeGate) -> None:
+    asked(gate, shell)
+    words = "The credential names no address."
+    gate.faults["CreateReview"] = [Fault(grpc.StatusCode.FAILED_PRECONDITION, "REVIEW_NOT_POSSIBLE", words)]
+    status, out, err = shell("review", NAME, "--approve")
+    assert (status, out) == (2, "")
+    assert err.startswith(f"gatekeeper: {words} [REVIEW_NOT_POSSIBLE]\n")
+    for option in ("--waive", "--amend", "--request-changes"):
+        assert option in err
+    assert "tier" not in err
+    told = {"next_action": "Have the operator make a token with --email ADDRESS."}
+    gate.faults["CreateReview"] = [Fault(grpc.StatusCode.FAILED_PRECONDITION, "REVIEW_NOT_POSSIBLE", words, told)]
+    err = shell("review", NAME, "--approve")[2]
+    assert "--email ADDRESS" in err
+    assert "--waive" not in err
+
+
+@pytest.mark.parametrize(
+    ("head", "target"),
+    [
+        ("$(id)", "refs/heads/main"),
+        ("-x", "refs/heads/main"),
+        (HEAD, "--upload-pack=id"),
+        (HEAD, "refs/heads/a\x1b[2J"),
+    ],
+)
+def test_what_git_would_not_take_becomes_no_command(head: str, target: str) -> None:
+    assert diff_command(Verification(head_commit=head, target_ref=target, base_commit=BASE)) == ""
+
+
+def test_the_command_for_the_diff_works_and_runs_nothing_else(make_repo, tmp_path: Path) -> None:
+    repo = make_repo()
+    repo.commit({"a": "1\n"})
+    branch = "x;touch${IFS}owned"
+    repo.git("checkout", "-q", "-b", branch)
+    base = repo.commit({"a": "2\n"})
+    repo.git("checkout", "-q", "-b", "work")
+    head = repo.commit({"a": "3\n"})
+    clone = tmp_path / "clone"
+    subprocess.run(
+        ["git", "clone", "-q", "--single-branch", "-b", branch, repo.path.as_uri(), clone], check=True, timeout=60
+    )
+    for known in (base, ""):
+        made = Verification(head_commit=head, target_ref=f"refs/heads/{branch}", base_commit=known)
+        done = subprocess.run(
+            ["bash", "-c", diff_command(made)], cwd=clone, capture_output=True, text=True, timeout=60, check=True
+        )
+        assert "-2\n+3\n" in done.stdout
+    assert not (clone / "owned").exists()
+
+
 def test_a_waiver_names_findings_and_ends(shell: Shell, gate: FakeGate) -> None:
     gate.verdicts["42"] = VERDICT_REJECTED
     shell(*SUBMIT)
@@ -333,6 +422,19 @@ def test_without_a_server_the_error_says_what_to_do(shell: Shell) -> None:
         assert words in err
     status, out, _ = shell("list", "--format", "json")
     assert (status, json.loads(out)["error"]["code"]) == (2, "SERVER_MISSING")
+
+
+def test_a_missing_token_says_where_one_is_given(shell: Shell, gate: FakeGate, tmp_path: Path) -> None:
+    server = {"next_action": "Send a token or a client certificate."}
+    for format_ in ((), ("--format", "json")):
+        gate.faults["ListChanges"] = [Fault(grpc.StatusCode.UNAUTHENTICATED, "CREDENTIAL_MISSING", "None.", server)]
+        status, out, err = shell("list", *format_)
+        assert status == 2
+        assert "--token-file" in out + err
+        assert "GATEKEEPER_TOKEN" in out + err
+    status, _, err = shell("list", "--token-file", str(tmp_path / "gone"))
+    assert status == 2
+    assert "Check the path" in err
 
 
 def test_an_unreachable_server_is_undecided_never_a_verdict(shell: Shell) -> None:

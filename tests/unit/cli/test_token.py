@@ -79,6 +79,8 @@ def test_a_secret_goes_into_a_private_new_file(run: Any, tmp_path: Path) -> None
         "bob",
     )
     assert run(*agent, "--output", str(place)) == ""
+    assert "only now" not in run.told
+    assert str(place) in run.told
     assert is_token(place.read_text().strip())
     assert stat.S_IMODE(place.stat().st_mode) == 0o600
     before = place.read_text()
@@ -86,6 +88,20 @@ def test_a_secret_goes_into_a_private_new_file(run: Any, tmp_path: Path) -> None
     assert place.read_text() == before
     (row,) = listed(run)
     assert row["acts_for"] == ["ann", "bob"]
+
+
+@pytest.mark.parametrize(
+    ("words", "warned"),
+    [
+        (("--subject", "rita", "--kind", "human", "--role", "reviewer"), True),
+        (("--subject", "rita", "--kind", "human", "--role", "reviewer", "--email", "r@x.example"), False),
+        (("--subject", "rita@x.example", "--kind", "human", "--role", "reviewer"), False),
+        (("--subject", "bot", "--kind", "agent", "--role", "agent"), False),
+    ],
+)
+def test_a_reviewer_without_an_address_is_made_with_a_warning(run: Any, words: tuple[str, ...], warned: bool) -> None:
+    assert is_token(run("token", "create", *words).strip())
+    assert ("--email" in run.told) is warned
 
 
 def test_no_file_is_left_of_a_token_that_was_refused(run: Any, tmp_path: Path) -> None:
