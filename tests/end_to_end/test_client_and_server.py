@@ -225,6 +225,38 @@ def test_a_person_decides_through_the_command_line(gate: Served, work: Work, tmp
         assert sum(n.count for n in latest.needs) < seen
 
 
+def test_an_acceptance_that_a_reviewer_sent_back_is_no_pass(gate: Served, work: Work) -> None:
+    git(work.repository, "checkout", "-q", "-B", "sent-back", "main")
+    (work.repository / "src/one.py").write_text(FIXED + "# to be sent back\n")
+    git(work.repository, "commit", "-q", "-am", "Mend add")
+    head = git(work.repository, "rev-parse", "HEAD")
+    with client(gate) as api:
+        made = api.submit(
+            repository="acme/shop", change="sent-back", head=head, ticket="T-1",
+            claim={**json.loads(work.claim.read_text()), "head_sha": head},
+        )  # fmt: skip
+        assert accepted(api.wait(made.name, timeout=100))
+        done = gate.cli("review", made.name, "--request-changes", "--reason", "name it better", as_="reviewer")
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert not accepted(api.get_verification(made.name))
+        assert not accepted(api.wait(made.name, timeout=100))
+    for words in (("show", made.name), ("show", "acme/shop#sent-back"), ("watch", made.name, "--full")):
+        told = gate.cli(*words, as_="agent")
+        assert told.returncode == 1, told.stdout + told.stderr
+        assert "name it better" in told.stdout
+        assert "Answer the reviewer's words" in told.stdout
+
+
+def test_a_head_that_was_never_pushed_says_to_push_it(gate: Served, work: Work) -> None:
+    words = ("submit", "-R", "acme/shop", "--change", "unpushed", "--head", "1" * 40, "--ticket", "T-1")
+    done = gate.cli(*words, "--claim", str(work.claim), "--watch", "--timeout", "100", as_="agent")
+    assert done.returncode == 3, done.stdout + done.stderr
+    assert "HEAD_NOT_FOUND" in done.stdout
+    told = " ".join(done.stdout.split())
+    assert "Push the commit to where the gate fetches from" in told
+    assert "then submit again" in told
+
+
 def api_needs(gate: Served, name: str) -> int:
     """How many people still have to decide."""
     with client(gate) as api:
