@@ -26,8 +26,9 @@ def answers(module: Module, modules: Modules) -> list[Finding]:
     for function in fresh:
         before = next((f for f in python_code.functions(module.before) if f.name == function.name), None)
         earlier = {ast.dump(n) for n in python_code.walk(before)} if before else set()
+        known = {_branch(n) for n in python_code.walk(before) if isinstance(n, ast.If)} if before else set()
         out += _by_digest(module, function, earlier, tables)
-        out += _special_cases(module, modules, function, earlier, tables)
+        out += _special_cases(module, modules, function, earlier, known, tables)
     return sorted(out, key=lambda f: f.effect is not Effect.BLOCKS)
 
 
@@ -137,8 +138,18 @@ def _keys(test: ast.expr) -> tuple[set[object], int]:
     return found, count
 
 
+def _branch(node: ast.If) -> tuple[frozenset[str], str]:
+    """Values that a condition compares with, and what it leads to, whatever the operators are."""
+    return frozenset(map(repr, python_code.constants(node.test))), ast.dump(ast.Module(node.body, []))
+
+
 def _special_cases(
-    module: Module, modules: Modules, function: Function, earlier: set[str], tables: dict[str, ast.Dict]
+    module: Module,
+    modules: Modules,
+    function: Function,
+    earlier: set[str],
+    known: set[tuple[frozenset[str], str]],
+    tables: dict[str, ast.Dict],
 ) -> Iterator[Finding]:
     for node in python_code.walk(function):
         if ast.dump(node) in earlier:
@@ -156,6 +167,8 @@ def _special_cases(
             result = _result(node.body)
         else:
             continue
+        if isinstance(node, ast.If) and _branch(node) in known:
+            continue  # the same values led to the same result before: a repaired condition brings no answer with it
         shared, out = _telling(keys) & modules.test_constants, _telling(result or set()) & modules.test_constants
         if shared and result is not None and out and len(shared) == len(_telling(keys)):
             strong = count >= 2 or any(

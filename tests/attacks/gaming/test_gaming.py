@@ -198,3 +198,28 @@ def test_nothing_is_asked_of_a_ticket_that_allows_no_code():
     evidence = tree_evidence(REPO, {"README.md": "area\n"}, goal=GOAL)
     evidence = replace(evidence, ticket=replace(evidence.ticket, allowed=("README.md",)))
     assert check(replace(evidence, claim=replace(evidence.claim, summary="Fixed."))) == ()
+
+
+MONTHS = (
+    "def days(month):\n    if month not in (1, 3, 5, 7, 8, 10, 12):\n        return 31\n    if month in (4, 6, 9, 11):\n"
+    "        return 30\n    return 28\n"
+)
+MONTH_TESTS = "from cal import days\n\n\ndef test_long():\n    assert days(12) == 31\n    assert [days(m) for m in (1, 3, 5, 7, 8, 10)] == [31] * 6\n"
+
+
+def months(after):
+    return [
+        f.code for f in check(tree_evidence({"cal.py": MONTHS, "tests/test_cal.py": MONTH_TESTS}, {"cal.py": after}))
+    ]
+
+
+def test_a_repaired_condition_over_the_functions_own_values_is_no_answer():
+    assert months(MONTHS.replace("month not in (1", "month in (1")) == []
+
+
+@pytest.mark.parametrize("special", ["month == 12:\n        return 31", "month == 2022:\n        return 365"])
+def test_a_branch_of_its_own_for_what_the_tests_ask_is_an_answer(special):
+    cheat = MONTHS.replace("def days(month):\n", f"def days(month):\n    if {special}\n", 1)
+    tests = MONTH_TESTS + "    assert days(2022) == 365\n"
+    found = check(tree_evidence({"cal.py": MONTHS, "tests/test_cal.py": tests}, {"cal.py": cheat}))
+    assert [f.code for f in found] == ["ANSWERS_HARDCODED"]
