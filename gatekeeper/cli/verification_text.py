@@ -97,9 +97,8 @@ def headline(made: Verification, *, color: bool = False) -> str:
             first += " (no longer current)"
     else:
         first = f"{state.value if state else 'UNKNOWN STATE'} (no verdict)"
-    base = f" onto {line(made.base_commit, 12).removesuffix('...')}" if made.base_commit else ""
-    change = short(made.name)
-    return f"{first}  {line(change)}, head {made.head_commit[:12] if made.head_commit.isalnum() else '?'}{base if base.strip().isascii() else ''}"
+    head, base = (c[:12] if c.isascii() and c.isalnum() else "" for c in (made.head_commit, made.base_commit))
+    return f"{first}  {line(short(made.name))}, head {head or '?'}{f' onto {base}' if base else ''}"
 
 
 def _finding(message: FindingMessage) -> Finding:

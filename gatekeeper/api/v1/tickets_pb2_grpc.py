@@ -147,11 +147,11 @@ class TicketServiceServicer:
 
     def AmendTicket(self, request, context):
         """Replaces the document: a new revision, PROPOSED, whoever amends. The revision before becomes SUPERSEDED and its
-        approval void; verdicts on it are no longer current.
+        approval void; verdicts on it are no longer current. Agents amend only tickets whose newest revision they proposed.
 
         Role: agent, reviewer or operator.
         Errors: INVALID_ARGUMENT (INPUT_MALFORMED, INPUT_TOO_LARGE, TICKET_MALFORMED), UNAUTHENTICATED
-        (CREDENTIAL_MISSING, CREDENTIAL_INVALID), PERMISSION_DENIED (ROLE_REQUIRED), NOT_FOUND (TICKET_UNKNOWN),
+        (CREDENTIAL_MISSING, CREDENTIAL_INVALID), PERMISSION_DENIED (ROLE_REQUIRED, CHANGE_FOREIGN), NOT_FOUND (TICKET_UNKNOWN),
         ALREADY_EXISTS (REQUEST_ID_REUSED), ABORTED (ETAG_MISMATCH), RESOURCE_EXHAUSTED (RATE_LIMITED), DEADLINE_EXCEEDED
         (DEADLINE_PASSED), UNAVAILABLE (GATE_STOPPING), INTERNAL (GATE_CRASHED).
         Limits: request 320 KiB, document 256 KiB.

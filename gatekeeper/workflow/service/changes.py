@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gatekeeper.domain.lifecycle import CHANGE_MOVES, ChangeState
-from gatekeeper.domain.principal import Caller, Principal, Role
+from gatekeeper.domain.principal import Caller
 from gatekeeper.domain.records import ChangeRecord, Page, Question
 from gatekeeper.domain.service_ports import Transaction
 from gatekeeper.errors import InputError, RequestRefused
@@ -13,7 +13,7 @@ from gatekeeper.formats.resource_names import repository_of
 from gatekeeper.workflow.service.idempotency import Request, answered, remember
 from gatekeeper.workflow.service.moves import cancel_active, move_change
 from gatekeeper.workflow.service.pages import Part, part
-from gatekeeper.workflow.service.people import author_of
+from gatekeeper.workflow.service.people import author_of, require_own
 from gatekeeper.workflow.service.repositories import known_repository
 from gatekeeper.workflow.service.service import Service, acting, audited, note
 from gatekeeper.workflow.service.tickets import known_ticket
@@ -28,13 +28,6 @@ def known_change(tx: Transaction, name: str) -> ChangeRecord:
     if found is None:
         raise RequestRefused("CHANGE_UNKNOWN", f"There is no change {name}.", name=name)
     return found
-
-
-def require_own(caller: Caller, submitter: Principal, what: str) -> None:
-    """Agents touch only what they submitted; reviewers and operators all. Raises `RequestRefused` (CHANGE_FOREIGN)."""
-    others = {Role.OPERATOR} | ({Role.REVIEWER} if caller.principal.kind == "human" else set())
-    if submitter.id != caller.principal.id and not caller.roles & others:
-        raise RequestRefused("CHANGE_FOREIGN", f"{what} was submitted by somebody else.", name=what)
 
 
 def require_open(change: ChangeRecord) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from gatekeeper.domain.principal import Caller, Principal
+from gatekeeper.domain.principal import Caller, Principal, Role
 from gatekeeper.domain.records import ChangeRecord, CredentialRecord, VerificationRecord
 from gatekeeper.domain.service_ports import Transaction
 from gatekeeper.errors import RequestRefused
@@ -17,6 +17,13 @@ def author_of(caller: Caller) -> Principal:
     if principal.on_behalf_of is None and caller.delegators is not None and len(caller.delegators) == 1:
         return replace(principal, on_behalf_of=next(iter(caller.delegators)))
     return principal
+
+
+def require_own(caller: Caller, submitter: Principal, what: str) -> None:
+    """Agents touch only what they submitted; reviewers and operators all. Raises `RequestRefused` (CHANGE_FOREIGN)."""
+    others = {Role.OPERATOR} | ({Role.REVIEWER} if caller.principal.kind == "human" else set())
+    if submitter.id != caller.principal.id and not caller.roles & others:
+        raise RequestRefused("CHANGE_FOREIGN", f"{what} was submitted by somebody else.", name=what)
 
 
 def require_human(caller: Caller) -> None:

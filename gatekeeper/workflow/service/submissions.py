@@ -17,11 +17,10 @@ from gatekeeper.domain.records import (
 from gatekeeper.domain.service_ports import Transaction
 from gatekeeper.errors import InputError, RequestRefused
 from gatekeeper.formats.ticket import parse_ticket
-from gatekeeper.workflow.service.changes import require_own
 from gatekeeper.workflow.service.commands import SubmitCommand
 from gatekeeper.workflow.service.idempotency import Request, answered, remember
 from gatekeeper.workflow.service.moves import move_change, move_verification
-from gatekeeper.workflow.service.people import author_of
+from gatekeeper.workflow.service.people import author_of, require_own
 from gatekeeper.workflow.service.service import Service, acting, audited, note
 
 

@@ -17,7 +17,7 @@ from gatekeeper.formats.ticket import parse_ticket
 from gatekeeper.workflow.service.idempotency import Request, answered, remember
 from gatekeeper.workflow.service.moves import cancel_active, move_change
 from gatekeeper.workflow.service.pages import Part, part
-from gatekeeper.workflow.service.people import as_one_person, author_of, require_human, stands_too_close
+from gatekeeper.workflow.service.people import as_one_person, author_of, require_human, require_own, stands_too_close
 from gatekeeper.workflow.service.repositories import known_repository
 from gatekeeper.workflow.service.service import Service, acting, audited, note
 from gatekeeper.workflow.service.statements import require_ticket_statement
@@ -135,8 +135,10 @@ def reject(
 
 
 def amend(service: Service, caller: Caller, name: str, document: bytes, etag: str, request: Request) -> TicketRecord:
-    """Replace the document: a new revision, PROPOSED, and every approval of the old one is void. Raises `InputError`
-    (TICKET_MALFORMED), `RequestRefused` (TICKET_UNKNOWN, ETAG_MISMATCH, REQUEST_ID_REUSED).
+    """Replace the document: a new revision, PROPOSED, and every approval of the old one is void.
+
+    An agent amends only what it proposed: an amendment stops all work on the ticket. Raises `InputError`
+    (TICKET_MALFORMED), `RequestRefused` (TICKET_UNKNOWN, CHANGE_FOREIGN, ETAG_MISMATCH, REQUEST_ID_REUSED).
     """
     parsed = parse_document(document, last_segment(name))
     stopped: list[str] = []
@@ -145,6 +147,7 @@ def amend(service: Service, caller: Caller, name: str, document: bytes, etag: st
         if before is not None:
             return _as_answered(tx, before)
         ticket = known_ticket(tx, name)
+        require_own(caller, ticket.author, name)
         _require_etag(ticket, etag)
         record = revise(tx, service, ticket, document, parsed.digest, author_of(caller))
         stopped = void_verdicts(tx, service, ticket, caller.principal)

@@ -8,9 +8,9 @@ from typing import Any
 from gatekeeper.domain.principal import Caller
 from gatekeeper.domain.records import UsageRecord
 from gatekeeper.errors import RequestRefused
-from gatekeeper.workflow.service.changes import known_change, require_own
+from gatekeeper.workflow.service.changes import known_change
 from gatekeeper.workflow.service.idempotency import Request, answered, remember
-from gatekeeper.workflow.service.people import author_of
+from gatekeeper.workflow.service.people import author_of, require_own
 from gatekeeper.workflow.service.service import Service, acting, note
 
 

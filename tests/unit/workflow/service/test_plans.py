@@ -202,3 +202,11 @@ def test_everything_is_in_an_intact_audit_log(service):
     entries, _ = service.records.verify_audit()
     assert entries >= 5
     assert refusals(service) == [("change.abandon", "CHANGE_FOREIGN")]
+
+
+def test_an_agent_amends_only_what_it_proposed(service):
+    ticket = tickets.get(service, TICKET)
+    again = document(title="Something else")
+    assert code(tickets.amend, service, OTHER, TICKET, again, ticket.etag, request()) == "CHANGE_FOREIGN"
+    assert tickets.get(service, TICKET) == ticket
+    assert tickets.amend(service, AGENT, TICKET, again, ticket.etag, request()).revision == ticket.revision + 1
