@@ -53,6 +53,7 @@ class AsyncClient:
         self.patience = patience or Patience(timeout_s=timeout, retry_s=retry_for)
         self._clock, self._sleep, self._chance = clock, sleep, chance
         self._metadata = self.target.metadata()
+        self._met = False
         self._channel: grpc.aio.Channel | None = open_async_channel(self.target)
 
     async def __aenter__(self) -> Self:
@@ -143,6 +144,7 @@ class AsyncClient:
     ) -> AsyncIterator[Verification]:
         """See `Client.watch`."""
         watched, attempts = Watched(verification_name(name), after_revision), self._attempts(timeout)
+        attempts.met = self._met
         stub = VerificationServiceStub(self.channel)
         while True:
             seconds = attempts.timeout(self.patience.stream_s)
@@ -193,13 +195,16 @@ class AsyncClient:
         attempts = self._attempts()
         while True:
             try:
-                return await once(attempts.timeout(usual))
+                answer = await once(attempts.timeout(usual))
             except grpc.RpcError as error:
                 told = from_rpc(error, self.target.address)
                 wait = attempts.pause() if told.retryable else None
                 if wait is None:
                     raise told from None
                 await self._sleep(wait)
+            else:
+                self._met = True
+                return answer
 
     async def _upload(self, made: Content) -> None:
         stub = ArtifactServiceStub(self.channel)

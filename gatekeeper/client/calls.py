@@ -49,6 +49,7 @@ class Calls:
         self._channel: grpc.Channel | None = channel if channel is not None else open_channel(target)
         self._clock, self._sleep, self._chance = clock, sleep, chance
         self._metadata = target.metadata()
+        self._met = False
 
     @property
     def channel(self) -> grpc.Channel:
@@ -90,13 +91,16 @@ class Calls:
         attempts = self.attempts()
         while True:
             try:
-                return once(attempts.timeout(usual))
+                answer = once(attempts.timeout(usual))
             except grpc.RpcError as error:
                 told = from_rpc(error, self.target.address)
                 if not told.retryable or not self.rest(attempts):
                     raise told from None
             except ValueError as error:  # the channel was closed, or the request has no valid encoding
                 raise malformed(f"The call could not be made: {error}") from error
+            else:
+                self._met = True
+                return answer
 
     def stream(self, rpc: _Rpc[Request, Iterable[Response]], request: Request, seconds: float) -> Iterator[Response]:
         """Messages of one stream. Raises `ApiError`; the stream is cancelled when the reader stops."""

@@ -139,6 +139,7 @@ class Client(Records):
         DEADLINE_PASSED when `timeout` seconds (None: no end) are over first.
         """
         watched, attempts = Watched(verification_name(name), after_revision), self.attempts(timeout)
+        attempts.met = self._met
         stub = VerificationServiceStub(self.channel)
         while True:
             seconds = attempts.timeout(self.patience.stream_s)

@@ -21,7 +21,7 @@ class Patience:
     retry_s: float = 30.0
     """Attempts of one call are repeated no longer than this after the first failure; a watch gives up after as long without any word."""
     return_s: float = 0.0
-    """A watch that heard the server before waits at least this long for its return."""
+    """A watch of a client that heard the server before waits at least this long for its return."""
     first_pause_s: float = 0.1
     most_pause_s: float = 5.0
 

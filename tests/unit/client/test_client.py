@@ -237,6 +237,24 @@ def test_a_watch_that_heard_the_server_waits_for_its_return(gate: FakeGate, paus
         assert pauses.now - before <= 5
 
 
+def test_a_restart_right_after_a_submission_is_waited_for(gate: FakeGate, pauses: Pauses) -> None:
+    def restarting(request, context):
+        if pauses.now < 60:
+            Fault(UNAVAILABLE, "GATE_STOPPING").abort(context)
+        yield from life(NAME)
+
+    gate.watcher = restarting
+    patience = Patience(retry_s=5.0, return_s=180.0)
+    with (
+        serving(gate) as address,
+        Client(address, patience=patience, clock=pauses.clock, sleep=pauses, chance=lambda: 1.0) as client,
+    ):
+        with pytest.raises(ApiError, match="GATE_STOPPING"):  # never heard: it may not be there at all
+            client.wait(NAME)
+        assert pauses.now <= 5
+        assert accepted(client.wait(submit(client).name))
+
+
 def test_stale_and_repeated_snapshots_are_dropped(client: Client, gate: FakeGate) -> None:
     def stale(request, context):
         yield snapshot(request.name, 3, Message.STATE_RUNNING)
