@@ -53,6 +53,8 @@ if TYPE_CHECKING:
     from gatekeeper.workflow.tools import Tools
 
 
+SANDBOX_NICENESS = 5
+"""Of runs under the server: whoever submits or watches is answered while tests fill the cores."""
 _LOG = logging.getLogger("gatekeeper.wiring")
 
 
@@ -261,7 +263,7 @@ def service_tools(where: Paths, *, trust: bytes | None, timeout_s: float, verifi
         yield Tools(
             git=git_repositories(where, remotes(gate_settings(where).sources)),
             environments=environment_builder(where),
-            sandbox=sandbox(where),
+            sandbox=sandbox(where, niceness=SANDBOX_NICENESS),
             secrets=secrets,
             code=code_scanner(),
             policy=policy,
@@ -600,11 +602,11 @@ def code_scanner() -> SemgrepScanner:
     return SemgrepScanner(libexec())
 
 
-def sandbox(where: Paths) -> BubblewrapSandbox:
+def sandbox(where: Paths, *, niceness: int = 0) -> BubblewrapSandbox:
     """The sandbox of this machine."""
     from gatekeeper.adapters.bubblewrap_sandbox import BubblewrapSandbox
 
-    return BubblewrapSandbox(where)
+    return BubblewrapSandbox(where, niceness=niceness)
 
 
 def keyless_verifier(trust: Trust) -> Keyless | None:

@@ -54,6 +54,7 @@ def run(
     join: Callable[[int], None],
     kill_all: Callable[[], None],
     listener: Listener,
+    niceness: int = 0,
     stop: int | None = None,
     crowded: Callable[[int], bool] | None = None,
 ) -> Seen:
@@ -83,6 +84,8 @@ def run(
     try:
         os.close(status[1])
         join(process.pid)
+        if niceness:
+            os.setpriority(os.PRIO_PROCESS, process.pid, os.getpriority(os.PRIO_PROCESS, 0) + niceness)
         for kind, value in limits:
             hard = resource.prlimit(process.pid, kind)[1]
             least = value if hard == resource.RLIM_INFINITY else min(value, hard)

@@ -64,8 +64,12 @@ class Machine:
 class BubblewrapSandbox:
     """Runs suites in bubblewrap. Implements `domain.ports.Sandbox`; safe to call from several threads."""
 
-    def __init__(self, paths: Paths, *, at: str = command.TREE, program: Path | None = None) -> None:
-        """`at` is where the tree appears inside; `program` takes the place of the bubblewrap that would be found."""
+    def __init__(self, paths: Paths, *, at: str = command.TREE, program: Path | None = None, niceness: int = 0) -> None:
+        """`at` is where the tree appears inside; `program` takes the place of the bubblewrap that would be found.
+
+        `niceness` is added to the runs' own, so that a server answers while they fill the cores.
+        """
+        self._niceness = niceness
         self._paths = paths
         self._at = at
         self._program = program
@@ -177,6 +181,7 @@ class BubblewrapSandbox:
             join=group.join if group is not None else lambda _pid: None,
             kill_all=group.kill if group is not None else lambda: None,
             listener=listener,
+            niceness=self._niceness,
             stop=stop,
             crowded=lambda first: files.made(first, (self._at, *files.SCRATCH)) > request.limits.files,
         )
