@@ -235,7 +235,7 @@ def test_usage_faults_are_status_2_with_a_code(case, args, code):
 def test_secret_that_a_test_prints_is_told_nowhere(case):
     token = "ghp_" + "mx6T55Bn27kvsEsB2jSW" + "5R3UfG8TuQSEqSal"
     body = (
-        f'\n\ndef test_shown():\n    import app\n\n    print("got", app.TOKEN)\n    assert app.TOKEN == "", app.TOKEN\n'
+        '\n\ndef test_shown():\n    import app\n\n    print("got", app.TOKEN)\n    assert app.TOKEN == "", app.TOKEN\n'
     )
     code, answer = case({"src/app.py": f'{FIXED}\n\nTOKEN = "{token}"\n', "tests/test_app.py": TESTS + body})
     assert code == 1
