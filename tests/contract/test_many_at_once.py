@@ -167,7 +167,7 @@ def test_twenty_asks_for_one_environment_build_it_once(
     made = []
     copy = packages.copy_distributions
     monkeypatch.setattr(packages, "copy_distributions", lambda *args: (made.append(1), copy(*args)))
-    builder = UvEnvironmentBuilder(gate_paths, {"once.py": b"1\n"}, "/work/many")
+    builder = UvEnvironmentBuilder(gate_paths, {"once.py": b"1\n"}, "/tree/many")
     prepared = at_once([lambda: builder.prepare(MemoryTree.of({}), EnvironmentSettings(), "host")] * MANY)
     assert made == [1]
     assert all(p == prepared[0] for p in prepared)

@@ -73,7 +73,7 @@ def _one(service: Service, tools: Tools, change: ChangeRecord, verification: Ver
         reason = "target_moved"
     elif verification.expire_time is not None and verification.expire_time <= service.clock.now():
         reason = "expired"
-    elif _policy(verification) not in ("", tools.policy.bundle().digest):
+    elif _policy(verification) != tools.policy.bundle().digest:
         reason = "policy_retired"
     if not seen.landed and not reason:
         return False
