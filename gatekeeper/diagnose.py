@@ -13,11 +13,11 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from gatekeeper import wiring
 from gatekeeper.config import SANDBOX_ID, Paths, gate_settings_file, libexec
 from gatekeeper.domain.diagnosis import Diagnosis
 from gatekeeper.domain.gate_settings import GateSettings, PolicyKind, SigningKind
 from gatekeeper.errors import GatekeeperError
+from gatekeeper.wiring import engines, machine, signers
 
 LEAST_GIT = (2, 38)
 """First version whose `merge-tree` merges without a work tree."""
@@ -28,7 +28,7 @@ def diagnoses(where: Paths) -> Iterator[Diagnosis]:
     settings = GateSettings()
     path = gate_settings_file(where)
     try:
-        settings = wiring.gate_settings(where)
+        settings = machine.gate_settings(where)
         told = f"{path}" if path else f"none; the defaults hold ({where.state / 'gatekeeper.toml'} is not there)"
         yield Diagnosis("settings", "ok" if path else "note", told)
     except GatekeeperError as error:
@@ -81,7 +81,7 @@ def _git() -> Diagnosis:
 
 def _sandbox(where: Paths) -> Iterator[Diagnosis]:
     try:
-        engine = wiring.sandbox(where).engine()
+        engine = engines.sandbox(where).engine()
     except GatekeeperError as error:
         yield _missing("sandbox", error)
         return
@@ -96,7 +96,7 @@ def _sandbox(where: Paths) -> Iterator[Diagnosis]:
 
 
 def _scanners(where: Paths) -> Iterator[Diagnosis]:
-    code = wiring.code_scanner()
+    code = engines.code_scanner()
     if code.binary.is_file() and os.access(code.binary, os.X_OK):
         yield Diagnosis("code scanner", "ok", f"semgrep {code.version}, {code.binary}")
     else:
@@ -112,14 +112,14 @@ def _scanners(where: Paths) -> Iterator[Diagnosis]:
 
 
 def _policy(settings: GateSettings) -> Iterator[Diagnosis]:
-    opa = wiring.opa_program()
+    opa = engines.opa_program()
     if settings.policy.engine is PolicyKind.OPA:
         where = settings.policy.url or (f"started from {opa}" if opa else "to be started")
         words = f"opa, {where}"
     else:
         words = "embedded"
     try:
-        engine = wiring.policy_engine(settings=settings.policy)
+        engine = engines.policy_engine(settings=settings.policy)
         try:
             identity = engine.bundle()
             engine.plan({})  # answers on nothing, or the engine is not usable
@@ -150,7 +150,7 @@ def _signer(where: Paths, settings: GateSettings) -> Diagnosis:
         key = signing.key or where.keys / "local.pem"
         if signing.key is None and not os.path.lexists(key):
             return Diagnosis("signer", "note", f"key file {key} is made at first use; mode local")
-        signer = wiring.reviewer_signer(key)
+        signer = signers.reviewer_signer(key)
         return Diagnosis("signer", "ok", f"key file {key}, {signer.public.fingerprint}")
     except GatekeeperError as error:
         return _missing("signer", error)
@@ -158,7 +158,7 @@ def _signer(where: Paths, settings: GateSettings) -> Diagnosis:
 
 def _keyless(settings: GateSettings) -> Diagnosis:
     signing = settings.signing
-    wiring.keyless_signer(signing)
+    signers.keyless_signer(signing)
     lacking = []
     files: list[tuple[str, Path | None]] = [("trust_config", signing.trust_config), ("token_file", signing.token_file)]
     for name, path in files:

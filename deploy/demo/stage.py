@@ -160,18 +160,18 @@ def _find_bugs(
     library: lib.Library, folder: Path, state: Path
 ) -> tuple[list[tuple[lib.Edit, tuple[str, ...]]], tuple[str, ...]]:
     """Up to two one-token bugs in different functions, each with the tests that notice it, and all ids."""
-    from gatekeeper import wiring
     from gatekeeper.config import Paths
     from gatekeeper.domain.ports import Limits, RunRequest
     from gatekeeper.domain.settings import EnvironmentSettings
     from gatekeeper.domain.testrun import RunRole
     from gatekeeper.domain.ticket import Suite
     from gatekeeper.domain.tree import MemoryTree
+    from gatekeeper.wiring import engines
 
     where = Paths(state=state, config=folder / "config")
     files = {p.relative_to(library.root).as_posix(): p.read_bytes() for p in library.root.rglob("*") if p.is_file()}
-    environment = wiring.environment_builder(where).prepare(MemoryTree.of(files), EnvironmentSettings(), "auto")
-    sandbox = wiring.sandbox(where)
+    environment = engines.environment_builder(where).prepare(MemoryTree.of(files), EnvironmentSettings(), "auto")
+    sandbox = engines.sandbox(where)
     trial = folder / "trial"
     shutil.copytree(library.root, trial, symlinks=True)
 

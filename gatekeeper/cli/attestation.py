@@ -81,8 +81,8 @@ def register(app: typer.Typer) -> None:
 
         Nothing is verified here: whoever enforces verifies what it finds against its own trust file.
         """
-        from gatekeeper import wiring
         from gatekeeper.client.names import ref_name
+        from gatekeeper.wiring import engines
 
         if not _COMMIT.fullmatch(commit):
             raise UsageError("USAGE", f"{commit[:80]!r} is no full commit; give all its digits, in small letters.")
@@ -92,7 +92,7 @@ def register(app: typer.Typer) -> None:
         bundles = [_one_line(client.get_attestation(r.name).bundle) for r in reversed(wanted)]
         if not bundles:
             raise CouldNotCheck("ATTESTATION_UNKNOWN", f"The server has no statement about {commit}.")
-        where = wiring.attestation_store().put(os.path.abspath(git), commit, bundles)
+        where = engines.attestation_store().put(os.path.abspath(git), commit, bundles)
         if session.as_json:
             from gatekeeper.formats.report_json import dumps
 

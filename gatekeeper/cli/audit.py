@@ -67,7 +67,7 @@ def register(app: typer.Typer) -> None:
     @group.command()
     def anchor() -> int:
         """Anchor the log as it is now, after a backup was restored. The log's chain must be intact; this is recorded."""
-        from gatekeeper.wiring import SystemClock
+        from gatekeeper.wiring.machine import SystemClock
 
         with open_records() as records:
             try:

@@ -123,19 +123,19 @@ def _check(
     started: float,
     begun: float,
 ) -> int:
-    from gatekeeper import wiring
     from gatekeeper.domain.verdict import EXIT_STATUS
+    from gatekeeper.wiring import one_shot
 
     if os.environ.get("GATEKEEPER_LOG"):
         listener = _logged(listener)
-    outcome = wiring.check(
+    outcome = one_shot.check(
         submission, trust=trust, publish=publish, timeout_s=timeout, listener=listener, started=started, begun=begun
     )
     if attestation is not None:
-        outcome = wiring.write_attestation(outcome, attestation)
+        outcome = one_shot.write_attestation(outcome, attestation)
     if os.environ.get("GATEKEEPER_LOG"):
         _log_outcome(outcome)
-    if trouble := wiring.keep_report(outcome, submission.target_ref):
+    if trouble := one_shot.keep_report(outcome, submission.target_ref):
         print(f"gatekeeper check: {trouble}", file=sys.stderr)
     listener("DONE", {})
     if as_json:

@@ -155,11 +155,11 @@ def _fingerprints(made: Verification, wanted: tuple[str, ...]) -> list[str]:
 
 def _signed(session: Session, change: Change, made: Verification, decision: Decision) -> bytes:
     """The reviewer's own statement over the diff as the local repository has it, which must be the server's."""
-    from gatekeeper import wiring
     from gatekeeper.cli.key import reviewer_name
     from gatekeeper.client.names import repository_of
     from gatekeeper.config import paths
     from gatekeeper.domain.statement import approval_statement, people_of
+    from gatekeeper.wiring import engines, machine, signers
 
     assert decision.key is not None
     if not decision.repository:
@@ -168,7 +168,7 @@ def _signed(session: Session, change: Change, made: Verification, decision: Deci
             "--key needs --repo with your own clone: what is signed is what you have, not what the server says.",
         )
     reviewer = reviewer_name(decision.key)
-    git = wiring.git_repositories(paths())
+    git = engines.git_repositories(paths())
     source = os.path.abspath(decision.repository)
     local = git.describe(git.fetch(source, made.target_ref, made.head_commit))
     if local.diff_digest() != made.diff_digest:
@@ -177,9 +177,9 @@ def _signed(session: Session, change: Change, made: Verification, decision: Deci
         )
     if reviewer.strip().casefold() in people_of(local):
         raise UsageError("APPROVAL_SELF", f"{reviewer} took part in this change and cannot review it.")
-    now = wiring.SystemClock().now()
+    now = machine.SystemClock().now()
     identity = session.client.get_repository(repository_of(change.name)).repository_uri
-    signed = wiring.reviewer_signer(decision.key).sign(
+    signed = signers.reviewer_signer(decision.key).sign(
         approval_statement(
             reviewer=reviewer, decision="approve", repository=identity, target_ref=made.target_ref,
             ticket_digest=made.ticket_digest, diff_digest=made.diff_digest, head=made.head_commit, issued_at=now,

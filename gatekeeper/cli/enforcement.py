@@ -25,14 +25,14 @@ def prove_move(
     bundles: Sequence[bytes] | None = None,
 ) -> Proven:
     """Prove that `ref` may move from `old` to `new`. Raises `VerificationRefused` and `CouldNotCheck`."""
-    from gatekeeper import wiring
     from gatekeeper.formats.attestation import prove
+    from gatekeeper.wiring import signers
 
     refusals: list[VerificationRefused] = []
     for expected in repository.landing(old, new):
         here = list(bundles) if bundles is not None else repository.attestations(expected.head, notes)
         try:
-            return prove(here, trust, replace(expected, target_ref=ref), now, wiring.keyless_verifier(trust))
+            return prove(here, trust, replace(expected, target_ref=ref), now, signers.keyless_verifier(trust))
         except VerificationRefused as error:
             refusals.append(error)
     # A merge commit has no note of its own as a rule: the refusal of the merged head says more.

@@ -96,12 +96,12 @@ def register(app: typer.Typer) -> None:
         force: Annotated[bool, typer.Option("--force", help="Replace a hook of gatekeeper's own.")] = False,
     ) -> int:
         """Write the pre-receive hook."""
-        from gatekeeper import wiring
         from gatekeeper.formats.trust import parse_trust
+        from gatekeeper.wiring import engines
 
         parse_trust(read_input(trust, "trust file"))
         try:
-            git_dir = wiring.enforcer_repository(repo).git_dir
+            git_dir = engines.enforcer_repository(repo).git_dir
         except CouldNotCheck as error:
             raise UsageError(
                 "REPOSITORY_UNREADABLE", f"There is no git repository at {str(repo)!r}: {error.message}"
@@ -117,8 +117,8 @@ def register(app: typer.Typer) -> None:
         ref: Annotated[list[str] | None, typer.Option(help="Protected ref or glob.")] = None,
     ) -> int:
         """Judge one push: git calls this, with the updates on standard input."""
-        from gatekeeper import wiring
         from gatekeeper.formats.trust import parse_trust
+        from gatekeeper.wiring import engines, machine
 
         try:
             trusted = parse_trust(read_input(trust, "trust file"))
@@ -126,7 +126,7 @@ def register(app: typer.Typer) -> None:
             if sys.stdin.read(1):
                 raise UsageError("INPUT_TOO_LARGE", f"A push updates more than {MAX_LINES} refs; push fewer at once.")
             refs = tuple(ref) if ref else trusted.protected
-            for words in judge(wiring.enforcer_repository(repo), trusted, refs, lines, wiring.SystemClock().now()):
+            for words in judge(engines.enforcer_repository(repo), trusted, refs, lines, machine.SystemClock().now()):
                 print(f"gatekeeper: {words}", file=sys.stderr)
         except GatekeeperError as error:
             print(f"gatekeeper refused: {error.message} [{error.code}]\n  {error.next_action}", file=sys.stderr)

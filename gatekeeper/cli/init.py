@@ -87,11 +87,11 @@ def _repository(directory: Path) -> int:
 
 
 def _machine() -> int:
-    from gatekeeper import wiring
     from gatekeeper.config import paths
+    from gatekeeper.wiring import machine
 
     where = paths()
-    for words, action in wiring.machine_preparations(where):
+    for words, action in machine.machine_preparations(where):
         print(f"setup: {words}", file=sys.stderr)
         action()
     return 0

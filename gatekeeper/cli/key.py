@@ -50,7 +50,7 @@ def register(app: typer.Typer) -> None:
         name: Annotated[str | None, typer.Option(help="The reviewer's address, as in commits.")] = None,
     ) -> int:
         """Make a key file (ECDSA P-256, mode 0600)."""
-        from gatekeeper.wiring import new_key, public_pem, reviewer_signer
+        from gatekeeper.wiring.signers import new_key, public_pem, reviewer_signer
 
         if purpose is Purpose.REVIEWER and not (name and name.strip() and name.isprintable()):
             raise UsageError("USAGE", "A reviewer's key needs --name with the reviewer's address.")
@@ -71,7 +71,7 @@ def register(app: typer.Typer) -> None:
         ] = False,
     ) -> int:
         """Print fingerprint, verifier id and public key."""
-        from gatekeeper.wiring import public_pem, reviewer_signer
+        from gatekeeper.wiring.signers import public_pem, reviewer_signer
 
         if key is not None:
             signer, path = reviewer_signer(key), key
@@ -112,13 +112,13 @@ def register(app: typer.Typer) -> None:
 
 def own_signer(*, service: bool) -> tuple[Any, Path]:
     """Signer of this machine and its key file: of `check`, or of the server. Raises `UsageError` for keyless signing."""
-    from gatekeeper import wiring
     from gatekeeper.config import paths
+    from gatekeeper.wiring import signers
 
     where = paths()
     if not service:
-        return wiring.local_signer(where), where.keys / "local.pem"
-    signer = wiring.gate_signer(where, None)
+        return signers.local_signer(where), where.keys / "local.pem"
+    signer = signers.gate_signer(where, None)
     path = getattr(signer, "path", None)
     if not isinstance(path, Path):
         raise UsageError(
@@ -137,9 +137,9 @@ def starter(
     desk: Sequence[str] = (),
 ) -> str:
     """The text of a trust file that accepts this machine's key."""
-    from gatekeeper import wiring
     from gatekeeper.config import paths
     from gatekeeper.formats.trust import parse_trust
+    from gatekeeper.wiring import engines, signers
 
     where = paths()
     signer, key_file = own_signer(service=service)
@@ -147,7 +147,7 @@ def starter(
     repositories = [repo]
     if os.path.exists(repo):
         repositories = sorted({os.path.abspath(repo), os.path.realpath(repo)})
-    engine = wiring.policy_engine()
+    engine = engines.policy_engine()
     try:
         policy = engine.bundle()
     finally:
@@ -165,7 +165,7 @@ def starter(
         "[[signer]]",
         f"verifier_id = {text(verifier)}",
         f"modes = {text(modes)}",
-        f"public_key = {text(wiring.public_pem(key_file))}",
+        f"public_key = {text(signers.public_pem(key_file))}",
         "",
         "[[policy]]",
         f"name = {text(policy.name)}",
@@ -176,13 +176,13 @@ def starter(
             "",
             "[[reviewer]]",
             f"principal = {text(reviewer_name(key))}",
-            f"public_key = {text(wiring.public_pem(key))}",
+            f"public_key = {text(signers.public_pem(key))}",
         ]
     if desk:
-        office = wiring.review_desk(where)
+        office = signers.review_desk(where)
         office.public  # noqa: B018  # makes the key at first use
         for name in desk:
-            pem = wiring.public_pem(where.keys / "desk.pem")
+            pem = signers.public_pem(where.keys / "desk.pem")
             lines += ["", "[[reviewer]]", f"principal = {text(name)}", f"public_key = {text(pem)}"]
     result = "\n".join(lines) + "\n"
     parse_trust(result.encode())

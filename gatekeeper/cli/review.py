@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 def _found(given: Path | None, change: Change, plan: Ticket, ticket: Path, repo: str, now: float) -> str:
     """What the gate found, in words. Raises `UsageError` for a given report that cannot be read or is of another change."""
-    from gatekeeper import wiring
     from gatekeeper.cli.review_text import findings, no_report
     from gatekeeper.config import paths
     from gatekeeper.formats.stored_report import MAX_REPORT, parse_report
+    from gatekeeper.wiring import one_shot
 
     if given is None:
-        stored = wiring.report_store(paths()).newest(change.head, change.target_ref, plan.digest)
+        stored = one_shot.report_store(paths()).newest(change.head, change.target_ref, plan.digest)
         if stored is None:
             return no_report(change, str(ticket), repo)
         return findings(stored, change, now=now, given=False)
@@ -111,21 +111,21 @@ def register(app: typer.Typer) -> None:
             raise UsageError("USAGE", "--retry, --decline, --waive and --amend need a CHANGE on the server.")
         if repo is None or head is None or ticket is None or key is None:
             raise UsageError("USAGE", "Name a CHANGE on the server, or give --repo, --head, --ticket and --key.")
-        from gatekeeper import wiring
         from gatekeeper.cli.key import reviewer_name
         from gatekeeper.cli.review_text import summary
         from gatekeeper.config import paths
         from gatekeeper.domain.statement import approval_statement, people_of
         from gatekeeper.formats.ticket import parse_ticket
+        from gatekeeper.wiring import engines, machine, signers
 
         if approve and request_changes:
             raise UsageError("USAGE", "--approve and --request-changes exclude each other.")
         reviewer = reviewer_name(key)
         plan = parse_ticket(read_input(ticket, "ticket"))
         source = os.path.abspath(repo) if os.path.exists(repo) else repo
-        git = wiring.git_repositories(paths())
+        git = engines.git_repositories(paths())
         looked_at = git.describe(git.fetch(source, target, head))
-        now = wiring.SystemClock().now()
+        now = machine.SystemClock().now()
         print(summary(looked_at, plan), file=sys.stderr)
         print(f"\n{_found(report, looked_at, plan, ticket, repo, now)}\n", file=sys.stderr)
         if reviewer.strip().casefold() in people_of(looked_at):
@@ -138,8 +138,8 @@ def register(app: typer.Typer) -> None:
             if not (approve or request_changes):
                 print("nothing was signed", file=sys.stderr)
                 return 2
-        now = wiring.SystemClock().now()  # once more: a person took time to read
-        signed = wiring.reviewer_signer(key).sign(
+        now = machine.SystemClock().now()  # once more: a person took time to read
+        signed = signers.reviewer_signer(key).sign(
             approval_statement(
                 reviewer=reviewer,
                 decision="approve" if approve else "request_changes",
@@ -154,7 +154,7 @@ def register(app: typer.Typer) -> None:
             )
         )
         if out is None:
-            print(wiring.attestation_store().put(source, looked_at.head, [signed.bundle]))
+            print(engines.attestation_store().put(source, looked_at.head, [signed.bundle]))
             return 0
         try:
             out.write_text(signed.bundle + "\n", encoding="utf-8")

@@ -16,7 +16,7 @@ from gatekeeper.errors import UsageError
 if TYPE_CHECKING:
     from gatekeeper.api.server import ServerSettings
     from gatekeeper.domain.gate_settings import ServeSettings
-    from gatekeeper.wiring import Runtime
+    from gatekeeper.wiring.server import Runtime
 
 
 def register(app: typer.Typer) -> None:
@@ -72,8 +72,8 @@ def register(app: typer.Typer) -> None:
         Options that are not given come from the gate's settings file, table [server]. Nobody can call before there is a
         credential: `gatekeeper token create`. What was running when it stops goes on at the next start.
         """
-        from gatekeeper import wiring
         from gatekeeper.config import paths
+        from gatekeeper.wiring import machine, server
         from gatekeeper.workflow.service.verification_run import RunSettings
 
         said: dict[str, Any] = {
@@ -83,11 +83,11 @@ def register(app: typer.Typer) -> None:
             "workers": workers, "grace_s": grace,
         }  # fmt: skip
         where = paths()
-        wanted = replace(wiring.gate_settings(where).server, **{k: v for k, v in said.items() if v is not None})
+        wanted = replace(machine.gate_settings(where).server, **{k: v for k, v in said.items() if v is not None})
         settings = _settings(wanted)
         trust_bytes = read_input(wanted.trust, "trust file") if wanted.trust else None
         runs = RunSettings(environment=wanted.environment, retries=wanted.retries, publish=wanted.publish)
-        with wiring.service_runtime(
+        with server.service_runtime(
             where,
             runs,
             trust=trust_bytes,
@@ -128,10 +128,10 @@ def _serve(runtime: Runtime, settings: ServerSettings, address_file: Path | None
     import asyncio
     import signal
 
-    from gatekeeper import wiring
+    from gatekeeper.wiring.server import service_api
 
     async def main() -> None:
-        server = wiring.service_api(runtime.service, settings, lambda: runtime.engine.up)
+        server = service_api(runtime.service, settings, lambda: runtime.engine.up)
         stop = asyncio.Event()
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):

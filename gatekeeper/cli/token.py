@@ -193,7 +193,7 @@ def new_record(
             raise _usage(f"--email needs an address, not {email!r}.")
     if Role.REVIEWER in roles and kind != Kind.HUMAN:
         raise _usage(f"The role reviewer is for people: it needs --kind human, not {str(kind)!r}.")
-    from gatekeeper.wiring import new_id
+    from gatekeeper.wiring.machine import new_id
 
     now = _now()
     life = seconds(expires)
@@ -264,7 +264,7 @@ def operator() -> Principal:
 def open_records() -> Iterator[Any]:
     """The store of this machine, closed at the end."""
     from gatekeeper.config import paths
-    from gatekeeper.wiring import service_records
+    from gatekeeper.wiring.server import service_records
 
     records = service_records(paths())
     try:
@@ -333,7 +333,7 @@ def _shown(text: str) -> str:
 
 
 def _now() -> float:
-    from gatekeeper.wiring import SystemClock
+    from gatekeeper.wiring.machine import SystemClock
 
     return SystemClock().now()
 

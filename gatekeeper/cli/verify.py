@@ -36,11 +36,11 @@ def register(app: typer.Typer) -> None:
 
         Exit status: 0 proven, 1 refused, 2 usage, 3 could not be checked.
         """
-        from gatekeeper import wiring
         from gatekeeper.cli.enforcement import prove_move
         from gatekeeper.domain.binding import NOTES_REF
         from gatekeeper.errors import UsageError
         from gatekeeper.formats.trust import parse_trust
+        from gatekeeper.wiring import engines, machine
 
         if not ref.startswith("refs/"):
             raise UsageError("USAGE", f"--ref {ref!r} is not a full ref; write refs/heads/{ref}.")
@@ -48,7 +48,7 @@ def register(app: typer.Typer) -> None:
         given = None
         if bundle is not None:
             given = [x for x in read_input(bundle, "bundle", MAX_BUNDLE_FILE).split(b"\n") if x.strip()]
-        repository = wiring.enforcer_repository(repo)
+        repository = engines.enforcer_repository(repo)
         new = repository.commit(commit)
         try:
             base = repository.commit(old) if old else repository.old_tip(new, ref)
@@ -59,7 +59,7 @@ def register(app: typer.Typer) -> None:
                 old=base,
                 new=new,
                 notes=repository.ref(NOTES_REF),
-                now=wiring.SystemClock().now(),
+                now=machine.SystemClock().now(),
                 bundles=given,
             )
         except VerificationRefused as error:

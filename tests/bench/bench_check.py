@@ -93,10 +93,10 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--test-seconds", type=float, default=0.5, help="processor time that the suite itself takes")
     args = parser.parse_args()
-    from gatekeeper import wiring
     from gatekeeper.config import paths
+    from gatekeeper.wiring import machine
 
-    host: Any = wiring.host_environment(paths())
+    host: Any = machine.host_environment(paths())
     with tempfile.TemporaryDirectory(prefix="gate-bench-") as name:
         folder = Path(name)
         made = project(folder, args.test_seconds)

@@ -290,14 +290,14 @@ def main() -> int:
     args = parser.parse_args()
     if args.watcher:
         return watcher()
-    from gatekeeper import wiring
     from gatekeeper.config import Paths
+    from gatekeeper.wiring import machine
 
     folder = Path(tempfile.mkdtemp(prefix="gatekeeper-bench-", dir="/var/tmp" if os.path.isdir("/var/tmp") else None))
     try:
         folder.chmod(0o755)
         heads = project(folder, args.changes, args.test_seconds)
-        host: Any = wiring.host_environment(Paths(state=folder / "state", config=folder / "config"))
+        host: Any = machine.host_environment(Paths(state=folder / "state", config=folder / "config"))
         half = args.changes // 2
         bare = bare_runs(folder, heads[:half], host.python)
         options = ["--environment", "host", *(("--workers", str(args.workers)) if args.workers else ())]

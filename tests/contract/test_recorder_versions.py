@@ -11,12 +11,12 @@ import os
 import pytest
 from sandbox_runs import Runs, usable_runs
 
-from gatekeeper import wiring
 from gatekeeper.config import Paths
 from gatekeeper.domain.settings import EnvironmentSettings
 from gatekeeper.domain.ticket import Suite
 from gatekeeper.domain.tree import MemoryTree
 from gatekeeper.errors import CouldNotCheck
+from gatekeeper.wiring import engines
 
 COMMON = """\
 iniconfig==2.3.1 \\
@@ -78,7 +78,7 @@ def old(request: pytest.FixtureRequest, gate_paths: Paths) -> tuple[str, Runs]:
     base = MemoryTree.of({"requirements.lock": COMMON + LOCKS[request.param]})
     settings = EnvironmentSettings(locks=("requirements.lock",))
     try:
-        environment = wiring.environment_builder(gate_paths).prepare(base, settings, "auto")
+        environment = engines.environment_builder(gate_paths).prepare(base, settings, "auto")
     except CouldNotCheck as error:
         if os.environ.get("CI") == "true":
             raise

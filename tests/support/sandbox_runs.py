@@ -10,13 +10,13 @@ from textwrap import dedent
 
 import pytest
 
-from gatekeeper import wiring
 from gatekeeper.adapters.bubblewrap_sandbox import BubblewrapSandbox
 from gatekeeper.config import SANDBOX_ID, Paths
 from gatekeeper.domain.ports import Limits, RunRequest, TestEnvironment
 from gatekeeper.domain.testrun import RunRole, SuiteRun
 from gatekeeper.domain.ticket import Suite
 from gatekeeper.errors import CouldNotCheck
+from gatekeeper.wiring import machine
 
 TREE_OID = "a" * 40
 LIMITS = Limits(wall_s=30, memory_mib=512, processes=128, file_size_mib=16, output_mib=1, tmp_mib=16)
@@ -28,7 +28,7 @@ class Runs:
     def __init__(self, paths: Paths) -> None:
         self.paths = paths
         self.sandbox = BubblewrapSandbox(paths)
-        environment = wiring.host_environment(paths)
+        environment = machine.host_environment(paths)
         assert isinstance(environment, TestEnvironment)
         self.environment = environment
 

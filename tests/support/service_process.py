@@ -13,7 +13,6 @@ import sys
 import time
 from functools import wraps
 
-from gatekeeper import wiring
 from gatekeeper.adapters.dbos_durable import engine
 from gatekeeper.config import paths
 from gatekeeper.domain.lifecycle import TicketState
@@ -21,6 +20,7 @@ from gatekeeper.domain.principal import Caller, Principal, Role
 from gatekeeper.domain.records import Page, RepositoryRecord, TicketRecord
 from gatekeeper.domain.verdict import Mode
 from gatekeeper.formats.ticket import parse_ticket
+from gatekeeper.wiring import server
 from gatekeeper.workflow.service import verification_run
 from gatekeeper.workflow.service.commands import SubmitCommand
 from gatekeeper.workflow.service.idempotency import Request
@@ -83,7 +83,7 @@ def main() -> None:
     if plan["die_at"]:
         made = verification_run.steps
         verification_run.steps = lambda *a: deadly(made(*a), plan["die_at"], plan["die_after"])
-    with wiring.service_runtime(where, settings, grace_s=0) as runtime:
+    with server.service_runtime(where, settings, grace_s=0) as runtime:
         service = runtime.service
         with service.records.transaction() as tx:
             store(tx, plan)

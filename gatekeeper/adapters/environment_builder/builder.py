@@ -11,11 +11,10 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
-from importlib import metadata
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gatekeeper.adapters.environment_builder import interpreter as interpreters
-from gatekeeper.adapters.environment_builder import lock_lines, packages, project
 from gatekeeper.adapters.environment_builder.interpreter import Interpreter
 from gatekeeper.adapters.environment_builder.store import built, inventory
 from gatekeeper.config import Paths
@@ -23,6 +22,9 @@ from gatekeeper.domain.ports import TestEnvironment
 from gatekeeper.domain.settings import EnvironmentSettings
 from gatekeeper.domain.tree import Tree
 from gatekeeper.errors import CouldNotCheck
+
+if TYPE_CHECKING:
+    from gatekeeper.adapters.environment_builder import project
 
 UV_TIMEOUT_S = 900.0
 _PASSED_ON = (
@@ -65,14 +67,15 @@ class UvEnvironmentBuilder:
     # --- the gate's own pytest ---
 
     def _host(self) -> TestEnvironment:
+        from gatekeeper.adapters.environment_builder import packages
+
         base = interpreters.own()
-        distributions = packages.closure(["pytest"])
-        versions = [f"{d.name}=={d.version}" for d in distributions]
-        digest = self._digest("host", str(base.executable), base.version, *versions)
+        # More than pytest needs, but known without reading what each of them requires.
+        digest = self._digest("host", str(base.executable), base.version, *packages.installed())
 
         def make(place: Path) -> None:
             site = self._skeleton(place, base)
-            packages.copy_distributions(distributions, site)
+            packages.copy_distributions(packages.closure(["pytest"]), site)
             self._runner(place, f"host-{digest}")
             packages.write_files(self._recorder, site)
             packages.compile_bytecode(base.executable, site)
@@ -96,6 +99,8 @@ class UvEnvironmentBuilder:
 
     def _runner(self, place: Path, name: str) -> None:
         """bin/pytest, written last: what an installer wrote names the directory of the making."""
+        from gatekeeper.adapters.environment_builder import packages
+
         runner = place / "bin" / "pytest"
         runner.unlink(missing_ok=True)
         runner.write_text(packages.script(f"{self._paths.environments / name}/bin/python"), encoding="utf-8")
@@ -104,6 +109,10 @@ class UvEnvironmentBuilder:
     # --- from the base's locks ---
 
     def _from_locks(self, base_tree: Tree, settings: EnvironmentSettings) -> TestEnvironment:
+        from importlib import metadata
+
+        from gatekeeper.adapters.environment_builder import packages, project
+
         base = interpreters.own()
         wanted = project.requirements(base_tree, settings)
         own_files = project.stand_in(base_tree, self._tree_path)
@@ -132,6 +141,8 @@ class UvEnvironmentBuilder:
 
     def _install(self, place: Path, wanted: project.Requirements) -> None:
         """`uv pip install` into `place`: wheels only, so that nothing of the packages runs at build time."""
+        from gatekeeper.adapters.environment_builder import project
+
         files = place / ".requirements"
         for name, content in wanted.files.items():
             target = files / name
@@ -187,6 +198,8 @@ class UvEnvironmentBuilder:
 
     def _redacted(self, words: str) -> str:
         """Uv's words without the operator's credentials, in addresses or elsewhere."""
+        from gatekeeper.adapters.environment_builder import lock_lines
+
         for name, value in self._uv_environment().items():
             if re.search("PASSWORD|TOKEN|USERNAME", name) and len(value) >= 4:
                 words = words.replace(value, "***")
@@ -195,6 +208,8 @@ class UvEnvironmentBuilder:
     # --- prepared by the operator ---
 
     def _prepared(self, directory: Path) -> TestEnvironment:
+        from gatekeeper.adapters.environment_builder import packages
+
         directory = Path(os.path.abspath(directory))
         if not (directory / "bin" / "python").exists():
             raise CouldNotCheck("ENVIRONMENT_MISSING", f"{str(directory)!r} has no bin/python.")

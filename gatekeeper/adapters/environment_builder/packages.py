@@ -6,12 +6,11 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
-
-from packaging.requirements import Requirement
 
 from gatekeeper.errors import CouldNotCheck
 
@@ -20,8 +19,19 @@ def _plain(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
+def installed() -> list[str]:
+    """Name and version of everything installed beside the gate, as its directories say. Sorted."""
+    names: set[str] = set()
+    for folder in sys.path:
+        with suppress(OSError):  # an entry of the path may be an archive or missing
+            names.update(n.removesuffix(".dist-info") for n in os.listdir(folder or ".") if n.endswith(".dist-info"))
+    return sorted(names)
+
+
 def closure(names: Iterable[str]) -> list[metadata.Distribution]:
     """Installed distributions of `names` and all they require here, without extras. Sorted by name."""
+    from packaging.requirements import Requirement
+
     found: dict[str, metadata.Distribution] = {}
     waiting = list(names)
     while waiting:

@@ -3,26 +3,19 @@
 from __future__ import annotations
 
 import base64
-import os
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from gatekeeper.adapters.kingfisher_scanner.pepper import load_pepper
+from gatekeeper.adapters.kingfisher_scanner.rule_worker import LOAD_WALL_S, begin
 from gatekeeper.domain.evidence import ScanHit, ScanReport
 from gatekeeper.domain.ports import ScanTarget
 from gatekeeper.errors import CouldNotCheck
 from gatekeeper.worker_process import Worker, WorkerError
 
-WORKER = Path(__file__).with_name("worker.py")
-LOAD_WALL_S = 120.0
-"""Without a cache the rules take some seconds of one core."""
 SCAN_WALL_S = 90.0
 """Wall limit of one target: several readings, each with the engine's own limit."""
-MEMORY_MIB = 2048
-MAX_BYTES = 96 * 1024 * 1024
-"""Cap on one message: base64 of the largest blob the gate reads, with room."""
 MAX_RESTARTS = 3
 """Workers that may die in one scan; a change that kills more of them leaves its other files unscanned, which blocks."""
 
@@ -32,11 +25,12 @@ WITHHELD = "[withheld: the secret scanner could not look through this text]"
 class KingfisherScanner:
     """Implements `domain.ports.SecretScanner`. Thread-safe, one scan at a time; call `close()` at the end."""
 
-    def __init__(self, cache: Path, state: Path, pepper: bytes | None = None) -> None:
+    def __init__(self, cache: Path, state: Path, pepper: bytes | None = None, begun: Worker | None = None) -> None:
+        """`begun` is a worker of `rule_worker.begin` for the same places, from which nothing was read yet."""
         self._cache, self._state = cache, state
         self._pepper = pepper
-        self._worker: Worker | None = None
-        self._starting = False
+        self._worker = begun
+        self._starting = begun is not None
         self._fault: CouldNotCheck | None = None
         self._closed = False
         self._lock = threading.Lock()
@@ -133,14 +127,8 @@ class KingfisherScanner:
             self._drop()
         if self._worker is None:
             try:
-                if self._pepper is None:
-                    self._pepper = load_pepper(self._state)
-                cache = self._cache / f"secret-rules-{os.geteuid()}"
-                cache.mkdir(mode=0o700, parents=True, exist_ok=True)
-                self._worker = Worker(WORKER, "kingfisher_sdk", MAX_BYTES)
+                self._worker = begin(self._cache, self._state, self._pepper)
                 self._starting = True
-                load = {"cache": str(cache), "pepper": self._pepper.hex(), "memory_mib": MEMORY_MIB}
-                self._worker.tell(load, LOAD_WALL_S)
             except (OSError, WorkerError) as error:
                 raise self._failed(error) from error
         return self._worker

@@ -29,7 +29,7 @@ from gatekeeper.domain.finding import finding
 from gatekeeper.domain.lifecycle import ChangeState, VerificationState
 from gatekeeper.domain.principal import Role
 from gatekeeper.domain.verdict import Mode, Verdict
-from gatekeeper.wiring import desk_verifier
+from gatekeeper.wiring.signers import desk_verifier
 from gatekeeper.workflow.service import changes, tickets
 from gatekeeper.workflow.service import verification_run as runs
 

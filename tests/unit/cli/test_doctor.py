@@ -9,7 +9,6 @@ import pytest
 from local_sigstore import LocalSigstore
 from opa_program import opa_program
 
-from gatekeeper import wiring
 from gatekeeper.adapters.local_key_signer import new_key
 from gatekeeper.adapters.opa_policy import OpaPolicy
 from gatekeeper.adapters.rego_policy import RegoPolicy
@@ -18,6 +17,7 @@ from gatekeeper.cli.main import main
 from gatekeeper.config import Paths, gate_settings_file
 from gatekeeper.diagnose import diagnoses
 from gatekeeper.errors import ConfigurationError
+from gatekeeper.wiring import engines, machine, signers
 
 
 @pytest.fixture
@@ -72,9 +72,9 @@ def test_option_config_comes_first(gate, gate_env, tmp_path, monkeypatch, capsys
 def test_settings_that_others_can_write_are_refused(gate, gate_env):
     gate("", 0o666)
     with pytest.raises(ConfigurationError, match="written by others"):
-        wiring.gate_settings(gate_env)
+        machine.gate_settings(gate_env)
     gate("", 0o644)
-    assert wiring.gate_settings(gate_env)
+    assert machine.gate_settings(gate_env)
 
 
 def test_named_file_must_be_there_and_the_usual_one_may_be(gate, gate_env, monkeypatch, tmp_path):
@@ -85,15 +85,15 @@ def test_named_file_must_be_there_and_the_usual_one_may_be(gate, gate_env, monke
     assert gate_settings_file(where) == where.state / "gatekeeper.toml"
     monkeypatch.setenv("GATEKEEPER_CONFIG", str(tmp_path / "none.toml"))
     with pytest.raises(ConfigurationError):
-        wiring.gate_settings(where)
+        machine.gate_settings(where)
 
 
 def test_engine_by_settings(gate, gate_env):
-    embedded = wiring.policy_engine()
+    embedded = engines.policy_engine()
     assert isinstance(embedded, RegoPolicy)
     embedded.close()
     gate('[policy]\nengine = "opa"\nurl = "http://127.0.0.1:9"\n')
-    engine = wiring.policy_engine()
+    engine = engines.policy_engine()
     assert isinstance(engine, OpaPolicy)
     engine.close()
     state, words = found(gate_env)["policy"]
@@ -125,7 +125,7 @@ def test_signer_by_settings(gate, gate_env, tmp_path):
     new_key(key)
     state, words = found(gate_env)["signer"]
     assert state == "ok"
-    signer = wiring.check_signer(gate_env)
+    signer = signers.check_signer(gate_env)
     assert signer.public.fingerprint in words
     assert signer.verifier_id == "urn:own"
 
@@ -141,7 +141,7 @@ def test_keyless_signer_by_settings(gate, gate_env, tmp_path):
     assert found(gate_env)["signer"][0] == "missing"
     (tmp_path / "token").write_text(instance.token("https://ci.example/gate"))
     assert found(gate_env)["signer"][0] == "ok"
-    signer = wiring.check_signer(gate_env)
+    signer = signers.check_signer(gate_env)
     assert isinstance(signer, SigstoreSigner)
     assert signer.sign({"a": 1}).keyid == ""
     assert signer.verifier_id.startswith("urn:gatekeeper:verifier:keyless:")

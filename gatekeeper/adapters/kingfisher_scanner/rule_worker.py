@@ -1,0 +1,29 @@
+"""Starting the worker process: apart from the scanner, since a one-shot check does it before it imports anything else."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from gatekeeper.adapters.kingfisher_scanner.pepper import load_pepper
+from gatekeeper.worker_process import Worker
+
+WORKER = Path(__file__).with_name("worker.py")
+LOAD_WALL_S = 120.0
+"""Without a cache the rules take some seconds of one core."""
+MEMORY_MIB = 2048
+MAX_BYTES = 96 * 1024 * 1024
+"""Cap on one message: base64 of the largest blob the gate reads, with room."""
+
+
+def begin(cache: Path, state: Path, pepper: bytes | None = None) -> Worker:
+    """A worker that has been told to load its rules; its first answer is the state of their cache.
+
+    Raises `CouldNotCheck` (SECRET_SCAN_FAILED), `OSError` and `WorkerError`.
+    """
+    pepper = load_pepper(state) if pepper is None else pepper
+    rules = cache / f"secret-rules-{os.geteuid()}"
+    rules.mkdir(mode=0o700, parents=True, exist_ok=True)
+    worker = Worker(WORKER, "kingfisher_sdk", MAX_BYTES)
+    worker.tell({"cache": str(rules), "pepper": pepper.hex(), "memory_mib": MEMORY_MIB}, LOAD_WALL_S)
+    return worker

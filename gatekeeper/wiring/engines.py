@@ -1,0 +1,118 @@
+"""Factories of the engines: policy, git, environments, scanners, sandbox."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gatekeeper.config import Paths, paths
+from gatekeeper.domain.gate_settings import (
+    PolicyKind,
+    PolicySettings,
+    SourceSettings,
+)
+from gatekeeper.wiring import machine
+
+if TYPE_CHECKING:
+    from gatekeeper.adapters.bubblewrap_sandbox import BubblewrapSandbox
+    from gatekeeper.adapters.environment_builder import UvEnvironmentBuilder
+    from gatekeeper.adapters.git_mirror import GitMirror, GitNotesStore
+    from gatekeeper.adapters.git_mirror.enforcer import EnforcerRepository
+    from gatekeeper.adapters.git_mirror.sources import Remotes
+    from gatekeeper.adapters.kingfisher_scanner.scanner import KingfisherScanner
+    from gatekeeper.adapters.opa_policy import OpaPolicy
+    from gatekeeper.adapters.rego_policy import RegoPolicy
+    from gatekeeper.adapters.semgrep_scanner import SemgrepScanner
+
+
+def policy_engine(directory: Path | None = None, settings: PolicySettings | None = None) -> RegoPolicy | OpaPolicy:
+    """The policy as the settings choose it. Call `warm()` early and `close()` at the end."""
+    from gatekeeper.config import libexec, policy_bundle
+
+    settings = settings or machine.gate_settings(paths()).policy
+    directory = directory or settings.bundle or policy_bundle()
+    if settings.engine is PolicyKind.EMBEDDED:
+        from gatekeeper.adapters.rego_policy import RegoPolicy
+
+        return RegoPolicy(directory)
+    from gatekeeper.adapters.opa_policy import NamedServer, OpaPolicy, find_opa
+    from gatekeeper.adapters.rego_policy.loader import load_bundle
+
+    server: NamedServer | Path | None = (
+        NamedServer(settings.url, settings.token_file, settings.ca_file) if settings.url else find_opa(libexec())
+    )
+    return OpaPolicy(lambda: load_bundle(directory), server)
+
+
+def opa_program() -> Path | None:
+    """The OPA program that would be started."""
+    from gatekeeper.adapters.opa_policy import find_opa
+    from gatekeeper.config import libexec
+
+    return find_opa(libexec())
+
+
+def remotes(settings: SourceSettings) -> Remotes:
+    """How registered repositories on other machines are reached."""
+    from gatekeeper.adapters.git_mirror.sources import Remotes
+
+    return Remotes(
+        credential_helper=settings.credential_helper,
+        certificates=settings.certificates,
+        proxy=settings.proxy,
+        ssh_key=settings.ssh_key,
+        ssh_known_hosts=settings.ssh_known_hosts,
+        max_bytes=settings.max_mib * 1024**2,
+        fetch_s=settings.fetch_s,
+    )
+
+
+def git_repositories(where: Paths, remotes: Remotes | None = None) -> GitMirror:
+    """Mirrors of repositories on this machine and, with the operator's `remotes`, of those that https and ssh reach."""
+    from gatekeeper.adapters.git_mirror import GitMirror
+
+    return GitMirror(where, remotes)
+
+
+def enforcer_repository(repository: Path) -> EnforcerRepository:
+    """Hardened reads for `verify` and the hook."""
+    from gatekeeper.adapters.git_mirror.enforcer import EnforcerRepository
+
+    return EnforcerRepository(repository)
+
+
+def attestation_store() -> GitNotesStore:
+    """Statements in the notes of the repository itself."""
+    from gatekeeper.adapters.git_mirror import GitNotesStore
+
+    return GitNotesStore()
+
+
+def environment_builder(where: Paths) -> UvEnvironmentBuilder:
+    """Environments of the tests, with the recorder of the sandbox in them."""
+    from gatekeeper.adapters.bubblewrap_sandbox import TREE, recorder_distribution
+    from gatekeeper.adapters.environment_builder import UvEnvironmentBuilder
+
+    return UvEnvironmentBuilder(where, recorder_distribution(), TREE)
+
+
+def secret_scanner(where: Paths) -> KingfisherScanner:
+    """The secret scanner. Call `start()` early: its rules load beside other work."""
+    from gatekeeper.adapters.kingfisher_scanner.scanner import KingfisherScanner
+
+    return KingfisherScanner(where.cache, where.state)
+
+
+def code_scanner() -> SemgrepScanner:
+    """The code scanner."""
+    from gatekeeper.adapters.semgrep_scanner import SemgrepScanner
+    from gatekeeper.config import libexec
+
+    return SemgrepScanner(libexec())
+
+
+def sandbox(where: Paths, *, niceness: int = 0) -> BubblewrapSandbox:
+    """The sandbox of this machine."""
+    from gatekeeper.adapters.bubblewrap_sandbox import BubblewrapSandbox
+
+    return BubblewrapSandbox(where, niceness=niceness)

@@ -1,0 +1,160 @@
+"""`gatekeeper check`: its tools, and the whole of it in this process."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gatekeeper import __version__
+from gatekeeper.config import Paths, paths
+from gatekeeper.domain.decision import Outcome
+from gatekeeper.domain.finding import Finding, finding, from_error, ordered
+from gatekeeper.domain.ports import Limits
+from gatekeeper.domain.submission import Submission
+from gatekeeper.domain.verdict import Mode, Verdict, worst
+from gatekeeper.errors import GatekeeperError, UsageError
+from gatekeeper.wiring import early, engines, machine, signers
+
+if TYPE_CHECKING:
+    from gatekeeper.adapters.file_reports import FileReports
+    from gatekeeper.workflow.tools import Tools
+
+
+@contextmanager
+def check_tools(where: Paths, *, trust: bytes | None, publish: bool, timeout_s: float) -> Iterator[Tools]:
+    """Tools of `gatekeeper check`: mode local, local key, everything in this process.
+
+    What takes long to load (secret rules, policy worker) starts loading at once, beside the git work.
+    """
+    from gatekeeper.workflow.tools import Tools
+
+    with ExitStack() as stack:
+        policy = engines.policy_engine()
+        stack.callback(policy.close)
+        policy.warm()
+        secrets = early.secret_scanner(where)
+        stack.callback(secrets.close)
+        yield Tools(
+            git=engines.git_repositories(where),
+            environments=engines.environment_builder(where),
+            sandbox=engines.sandbox(where),
+            secrets=secrets,
+            code=engines.code_scanner(),
+            policy=policy,
+            signer=signers.check_signer(where),
+            store=engines.attestation_store(),
+            clock=machine.SystemClock(),
+            new_id=machine.new_id,
+            approvals=signers.approval_verifier(trust),
+            mode=Mode.LOCAL,
+            limits=Limits(wall_s=timeout_s),
+            gate_version=__version__,
+            publish=publish,
+        )
+
+
+def check(
+    submission: Submission,
+    *,
+    trust: bytes | None,
+    publish: bool,
+    timeout_s: float,
+    listener: Callable[[str, Mapping[str, Any]], None],
+    started: float,
+    begun: float,
+) -> Outcome:
+    """Judge one submission in this process.
+
+    `started` is the time of day when the request came, `begun` the same moment on `time.perf_counter`. Raises
+    `UsageError` alone: whatever else goes wrong, setting up included, is an undecided outcome.
+    """
+    from gatekeeper.adapters.memory_durable import MemoryDurable
+    from gatekeeper.workflow.pipeline import crash, load_late_steps, step_table, verify
+
+    def listen(state: str, detail: Mapping[str, Any]) -> None:
+        if state == "RUNNING":
+            threading.Thread(target=load_late_steps, name="late-steps", daemon=True).start()
+        listener(state, detail)
+
+    submission = replace(submission, run_id=machine.new_id())
+    timings: dict[str, float] = {}
+    try:
+        with check_tools(paths(), trust=trust, publish=publish, timeout_s=timeout_s) as tools:
+            submission = replace(submission, approvals=(*submission.approvals, *_stored_approvals(tools, submission)))
+            durable = MemoryDurable(step_table(tools), listen)
+            timings = durable.timings_ms
+            timings["start"] = round((time.perf_counter() - begun) * 1000, 1)
+            outcome = verify(durable, submission, mode=Mode.LOCAL, started=started)
+    except UsageError:
+        raise
+    except GatekeeperError as error:
+        outcome = _undecided(submission, from_error(error))
+    except Exception as error:
+        outcome = _undecided(submission, crash(error))
+    return replace(outcome, timings_ms={**timings, "total": round((time.perf_counter() - begun) * 1000, 1)})
+
+
+def _undecided(submission: Submission, reason: Finding) -> Outcome:
+    found = [reason]
+    if reason.category != "could_not_check":
+        found.append(finding("GATE_CRASHED", "The gate could not be set up."))
+    return Outcome(
+        verdict=Verdict.UNDECIDED,
+        mode=Mode.LOCAL,
+        findings=ordered(found),
+        run_id=submission.run_id,
+        head=submission.head,
+    )
+
+
+def _stored_approvals(tools: Tools, submission: Submission) -> tuple[bytes, ...]:
+    """Whatever is stored for the head commit in the repository; only what verifies counts."""
+    try:
+        return tuple(b.encode() for b in tools.store.get(submission.repository, submission.head))
+    except GatekeeperError:
+        return ()
+
+
+def write_attestation(outcome: Outcome, path: Path) -> Outcome:
+    """Write the signed statements, one bundle a line. A verdict that cannot be handed over is undecided."""
+    if not outcome.attestation:
+        return outcome
+    try:
+        path.write_text("".join(b + "\n" for b in outcome.attestation["bundles"]), encoding="utf-8")
+    except OSError as error:
+        trouble = finding("STORE_FAILED", f"The statements cannot be written to {str(path)!r}: {error.strerror}.")
+        return replace(
+            outcome,
+            verdict=worst([outcome.verdict, Verdict.UNDECIDED]),
+            findings=ordered([*outcome.findings, trouble]),
+            attestation=None,
+        )
+    return replace(outcome, attestation={**outcome.attestation, "file": str(path)})
+
+
+def report_store(where: Paths) -> FileReports:
+    """Reports of `check` on this machine."""
+    from gatekeeper.adapters.file_reports import FileReports
+
+    return FileReports(where.reports)
+
+
+def keep_report(outcome: Outcome, target_ref: str) -> str | None:
+    """Keep the report for reviewers. Never raises, and never changes the verdict; returns words where it failed."""
+    from gatekeeper.formats.report_json import document, dumps
+    from gatekeeper.formats.stored_report import STORED
+
+    if outcome.head is None or outcome.ticket is None:
+        return None
+    full = target_ref if target_ref.startswith("refs/heads/") else f"refs/heads/{target_ref}"
+    try:
+        row = {"schema": STORED, "target_ref": full, "written_at": time.time(), "report": document(outcome)}
+        report_store(paths()).put(outcome.head, outcome.run_id, dumps(row))
+    except Exception as error:
+        return f"the report could not be kept for reviewers ({type(error).__name__}: {error})"
+    return None
