@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from gatekeeper.domain.change import Change
+from gatekeeper.domain.followup import Flaky, Measured, Witnessed
 from gatekeeper.domain.settings import Settings
 from gatekeeper.domain.submission import Claim
 from gatekeeper.domain.testrun import RunRole, SuiteRun
@@ -71,6 +72,10 @@ class Evidence:
     """The secret scan of the base's blobs at the changed paths: a secret already on the target is not newly leaked."""
     code_before: ScanReport | None = None
     """The code scan of the base's blobs at the changed paths, to tell old findings from new ones."""
+
+    witnessed: Witnessed | None = None
+    measured: Measured | None = None
+    flaky: Flaky | None = None
 
     def run(self, role: RunRole, suite: str | None = None) -> SuiteRun | None:
         """The run of that role (and suite), or None."""

@@ -127,6 +127,32 @@ class RunRequest:
     limits: Limits
     tests: tuple[str, ...] = ()
     """For a structured runner: only these files or ids; empty for the whole suite."""
+    arguments: tuple[str, ...] = ()
+    """For a structured runner: further arguments of the gate's own."""
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    """Files of the gate's own, by plain name, read-only in `GATE_FILES`."""
+    over: Mapping[str, bytes] = field(default_factory=dict)
+    """Files that lie over the tree, by path: put in place of what is there, or added."""
+    program: tuple[str, ...] = ()
+    """The gate's own argument vector instead of the suite's command; `{python}` stands for the interpreter."""
+    collect: tuple[str, ...] = ()
+    """Absolute paths inside, of files that come back as `SuiteRun.outputs`. Written by tested code: a claim."""
+
+
+GATE_FILES = "/run/gate"
+"""Directory inside the sandbox that holds `RunRequest.files`."""
+
+
+class ToolchainBuilder(Protocol):
+    """Adds what the suites of one language need to the environment of the tests, from the base's own lock."""
+
+    def extend(
+        self, environment: TestEnvironment, base: Tree, settings: EnvironmentSettings, suites: Sequence[Suite]
+    ) -> TestEnvironment:
+        """The environment as it is where no suite needs this toolchain.
+
+        Raises `CouldNotCheck` (ENVIRONMENT_FAILED, ENVIRONMENT_MISSING; blame environment).
+        """
 
 
 class Sandbox(Protocol):

@@ -70,6 +70,14 @@ class RunRole(StrEnum):
     """The target tip: the control that tells a fault of the change from one of the environment."""
     NEW_TESTS_ON_BASE = "new_tests_on_base"
     """The target tip's code with the change's new and changed tests: a new test must fail here."""
+    WITNESS = "witness"
+    """Test files of the merge result again, each in a process of its own, beside tests of the gate that must fail."""
+    AGAIN = "again"
+    """Tests that differed, run again in a fresh sandbox, to tell a flake from a failure."""
+    AGAIN_ON_BASE = "again_on_base"
+    """The same tests on the target tip."""
+    MEASURE = "measure"
+    """Coverage and mutants of the changed lines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +137,8 @@ class SuiteRun:
     guarantee: str = ""
     """One word for docs and attestation: recorded (own plugin), reported (JUnit) or exit_status."""
     report_faults: tuple[tuple[str, str], ...] = ()
+    outputs: tuple[bytes, ...] = field(default=(), repr=False)
+    """Contents of the files that `RunRequest.collect` named, as far as they came: written by tested code."""
     expects_records: bool = False
     """True where a pytest suite was expected to report through the recorder: none then is a finding."""
 

@@ -57,6 +57,10 @@ class SuiteKind(StrEnum):
     BUILD = "build"
 
 
+RUNNERS = ("pytest", "node", "jest", "vitest", "go", "command")
+"""Runners that a suite can name. All but `command` are structured: started by the gate, results test by test."""
+
+
 @dataclass(frozen=True, slots=True)
 class Suite:
     """One suite to run. `command` is opaque (`sh -c` line, or one per line for a list); a structured runner names itself."""
@@ -64,9 +68,9 @@ class Suite:
     name: str
     kind: SuiteKind = SuiteKind.TEST
     runner: str = "command"
-    """pytest, or command for an opaque command line."""
+    """One of `RUNNERS`."""
     command: str = ""
-    """A shell line (several joined by newlines run under `set -e`). For runner pytest: extra arguments, may be empty."""
+    """A shell line (several joined by newlines run under `set -e`). For a structured runner: extra arguments, may be empty."""
     workdir: str = "."
     inputs: tuple[str, ...] = ()
     """Globs of files the suite uses beyond what the gate sees itself: changes to them are changes to an instrument."""

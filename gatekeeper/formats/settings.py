@@ -8,13 +8,12 @@ import tomllib
 
 from gatekeeper.domain.globs import problem
 from gatekeeper.domain.settings import EnvironmentSettings, Settings
-from gatekeeper.domain.ticket import Suite, SuiteKind
+from gatekeeper.domain.ticket import RUNNERS, Suite, SuiteKind
 from gatekeeper.errors import InputError
 from gatekeeper.formats.fields import Fields
 
 CODE = "SETTINGS_MALFORMED"
 MAX_BYTES = 256 * 1024
-RUNNERS = ("pytest", "command")
 WHAT = ".gatekeeper.toml"
 
 

@@ -23,7 +23,8 @@ from gatekeeper.domain.testrun import SuiteRun
 from gatekeeper.domain.ticket import Ticket
 from gatekeeper.domain.verdict import Mode, Verdict, worst
 from gatekeeper.errors import GatekeeperError, UsageError
-from gatekeeper.workflow.steps import checkout, intake, plan, rerun, scan
+from gatekeeper.workflow.gathered import Gathered
+from gatekeeper.workflow.steps import again, checkout, intake, measure, plan, rerun, scan, witness
 from gatekeeper.workflow.tools import Tools
 
 if TYPE_CHECKING:
@@ -41,6 +42,9 @@ def step_table(tools: Tools) -> dict[str, Callable[..., Any]]:
         "rerun": rerun.one,
         "secrets": scan.secrets,
         "code": scan.code,
+        "again": again.run,
+        "witness": witness.run,
+        "measure": measure.run,
         "decide": _decide,
         "attest": _attest_step,
     }
@@ -127,10 +131,10 @@ def _verify(durable: Durable, progress: _Progress, started: float) -> Outcome:
     planned: plan.Planned = durable.step("plan", sent, found)
     durable.note("RUNNING", {"tier": planned.plan.tier.value, "runs": len(planned.runs)})
 
-    runs, secrets, code = _gather(durable, progress, submission, found, planned)
+    gathered = _gather(durable, progress, submission, found, planned)
     durable.note("DECIDE")
     decided: decide.Decided = durable.step(
-        "decide", submission, sent, found, planned, runs, secrets, code, tuple(progress.troubles)
+        "decide", submission, sent, found, planned, gathered, tuple(progress.troubles)
     )
     outcome = Outcome(
         verdict=decided.verdict,
@@ -141,7 +145,7 @@ def _verify(durable: Durable, progress: _Progress, started: float) -> Outcome:
         head=found.change.head,
         merge_tree=found.change.merge_tree,
         ticket=sent.ticket,
-        runs=tuple(runs),
+        runs=(*gathered.runs, *gathered.further_runs),
         needs=decided.needs,
         waived=tuple(sorted({*decided.waived, *(decided.decision.waived if decided.decision else ())})),
         plan=planned.plan,
@@ -159,9 +163,12 @@ def _gather(
     submission: Submission,
     found: checkout.Checkout,
     planned: plan.Planned,
-) -> tuple[list[SuiteRun], scan.Scanned | None, scan.Scanned | None]:
-    """Runs beside scans, then the controls that the runs made necessary. A fault is a trouble, the rest goes on."""
+) -> Gathered:
+    """Runs beside scans, then the controls and further runs that the first made necessary. A fault is a trouble, the
+    rest goes on.
+    """
     where, secrets, code = None, None, None
+    followed: dict[str, Any] = {}
     runs: list[SuiteRun] = []
 
     def taken(result: Any) -> Any:
@@ -174,7 +181,7 @@ def _gather(
         return result
 
     try:
-        where = durable.step("environment", submission, found)
+        where = durable.step("environment", submission, found, planned)
     except GatekeeperError as error:
         progress.troubles.append(from_error(error))
     calls: list[tuple[str, tuple[Any, ...]]] = []
@@ -193,9 +200,13 @@ def _gather(
         needed = rerun.controls(planned, found, runs)
         if needed:
             durable.note("CONTROL", {"runs": len(needed)})
-            again = [("rerun", (found, run, where, submission.run_id)) for run in needed]
-            runs += [r for r in map(taken, durable.parallel(again)) if r is not None]
-    return runs, secrets, code
+            repeated = [("rerun", (found, run, where, submission.run_id)) for run in needed]
+            runs += [r for r in map(taken, durable.parallel(repeated)) if r is not None]
+        after = (found, planned, tuple(runs), where, submission.run_id)
+        names = ("again", "witness", "measure")
+        for name, result in zip(names, durable.parallel([(name, after) for name in names]), strict=True):
+            followed[name] = taken(result)
+    return Gathered(tuple(runs), secrets, code, followed.get("witness"), followed.get("measure"), followed.get("again"))
 
 
 def _attest(

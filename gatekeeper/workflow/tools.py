@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from gatekeeper.domain.decision import Approval
+from gatekeeper.domain.effort import DEFAULT, Effort
 from gatekeeper.domain.finding import Finding
 from gatekeeper.domain.ports import (
     AttestationStore,
@@ -19,7 +20,9 @@ from gatekeeper.domain.ports import (
     Scanner,
     SecretScanner,
     Signer,
+    ToolchainBuilder,
 )
+from gatekeeper.domain.ticket import Risk
 from gatekeeper.domain.verdict import Mode
 from gatekeeper.workflow.kept_runs import KeptRuns
 
@@ -56,6 +59,10 @@ class Tools:
     clock: Clock
     new_id: Callable[[], str]
     approvals: ApprovalVerifier
+    toolchains: tuple[ToolchainBuilder, ...] = ()
+    """Languages other than Python."""
+    effort: Mapping[Risk, Effort] = field(default_factory=lambda: DEFAULT)
+    """Extra work by tier."""
     mode: Mode = Mode.LOCAL
     limits: Limits = field(default_factory=Limits)
     gate_version: str = ""

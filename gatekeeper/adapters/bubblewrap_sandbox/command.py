@@ -8,8 +8,9 @@ import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
-from gatekeeper.domain.ports import RunRequest
-from gatekeeper.domain.ticket import Suite
+from gatekeeper.adapters.bubblewrap_sandbox.runners import EVENTS, replaced, structured
+from gatekeeper.domain.ports import GATE_FILES, RunRequest
+from gatekeeper.domain.ticket import RUNNERS, Suite
 from gatekeeper.errors import CouldNotCheck
 
 TREE = "/repo"
@@ -68,25 +69,43 @@ def inner_command(request: RunRequest) -> list[str]:
     """The argument vector that runs inside the sandbox. Raises `CouldNotCheck` for one that cannot be made."""
     suite = request.suite
     python = request.environment.python
-    if suite.runner == "pytest":
+    runner = structured(suite.runner)
+    if request.program:
+        argv = replaced(request.program, python)
+    elif suite.runner == "pytest":
         try:
             extra = shlex.split(suite.command)
         except ValueError as error:
             raise _unusable(suite, f"its arguments cannot be split: {error}") from error
-        argv = [python, "-B", "-c", _PYTEST, *extra, *request.tests]
+        argv = [python, "-B", "-c", _PYTEST, *extra, *request.arguments, *request.tests]
+    elif runner is not None:
+        try:
+            argv = runner.argv(request)
+        except ValueError as error:
+            raise _unusable(suite, str(error)) from error
     elif suite.runner == "command":
         if not suite.command.strip():
             raise _unusable(suite, "its command is empty")
         lines = suite.command.strip("\n")
         argv = ["/bin/sh", "-e", "-c", lines] if "\n" in lines else ["/bin/sh", "-c", lines]
     else:
-        raise _unusable(suite, f"its runner is {suite.runner!r}, expected pytest or command")
+        raise _unusable(suite, f"its runner is {suite.runner!r}, expected one of {', '.join(RUNNERS)}")
     if any("\0" in a for a in argv):
         raise _unusable(suite, "its command holds a NUL")
-    if suite.reports:
-        work = json.dumps([_safe_globs(suite), argv, MAX_REPORT_BYTES, MAX_REPORTS, REPORTS_SOCKET, TREE])
+    if wanted := handed_over(request):
+        root = TREE if wanted == list(suite.reports) else "/"
+        work = json.dumps([wanted, argv, MAX_REPORT_BYTES, MAX_REPORTS, REPORTS_SOCKET, root])
         argv = [python, "-I", "-S", "-B", "-c", _WITH_REPORTS, work]
     return argv
+
+
+def handed_over(request: RunRequest) -> list[str]:
+    """What the sandbox gives back after the run: globs below the tree, or plain paths below the root."""
+    if request.program:
+        return [p.lstrip("/") for p in request.collect]
+    if structured(request.suite.runner) is not None:
+        return [EVENTS.lstrip("/")]
+    return _safe_globs(request.suite)
 
 
 def _safe_globs(suite: Suite) -> list[str]:
@@ -128,6 +147,8 @@ def environment_variables(request: RunRequest) -> dict[str, str]:
         **request.environment.env,
         "PATH": ":".join([*request.environment.path, "/usr/bin", "/bin"]),
     }
+    if (runner := structured(request.suite.runner)) is not None:
+        variables.update(runner.variables())
     if request.environment.has_recorder:
         own = variables.get("PYTEST_ADDOPTS", "")
         variables["PYTEST_ADDOPTS"] = f"{own} -p {PLUGIN}".strip()
@@ -141,6 +162,8 @@ def bubblewrap_arguments(
     sockets: Mapping[str, Path],
     working: str,
     at: str = TREE,
+    gate_files: Path | None = None,
+    over: Path | None = None,
 ) -> list[str]:
     """Options of bubblewrap, default closed. They go through a descriptor: no command line shows them."""
     tmp = str(request.limits.tmp_mib * 1024 * 1024)
@@ -168,7 +191,12 @@ def bubblewrap_arguments(
         options += ["--ro-bind", host, inside]
     for inside, path in sockets.items():
         options += ["--ro-bind", str(path), inside]
-    options += ["--overlay-src", str(request.tree), "--tmp-overlay", at]
+    if gate_files is not None:
+        options += ["--ro-bind", str(gate_files), GATE_FILES]
+    options += ["--overlay-src", str(request.tree)]
+    if over is not None:
+        options += ["--overlay-src", str(over)]
+    options += ["--tmp-overlay", at]
     options += [
         "--cap-drop",
         "ALL",

@@ -10,12 +10,14 @@ import resource
 import shutil
 import threading
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gatekeeper.adapters.bubblewrap_sandbox import cgroups, command, files, process, runtime, seccomp, self_check
 from gatekeeper.adapters.bubblewrap_sandbox.faults import not_started
 from gatekeeper.adapters.bubblewrap_sandbox.listener import Listener
+from gatekeeper.adapters.bubblewrap_sandbox.runners import structured
 from gatekeeper.adapters.bubblewrap_sandbox.stopping import RunsUnderWay, stopped
 from gatekeeper.config import SANDBOX_ID, Paths
 from gatekeeper.domain.ports import Limits, RunRequest
@@ -109,12 +111,12 @@ class BubblewrapSandbox:
                             processes=request.limits.processes,
                         )
                     )
-                seen = self._start(request, machine, inner, working, sockets, group, stack, stop)
+                seen = self._start(request, machine, inner, working, sockets, directory, group, stack, stop)
                 if seen.stopped:
                     raise stopped(request.id)
                 termination, exit_code = _termination(request, seen, group)
                 cpu = group.cpu_s if group is not None else None
-                reports, faults = _parsed(sockets.files())
+                outputs, reports, faults = _received(request, sockets.files())
                 sessions = _checked(sockets.sessions(), request, exit_code)
         except OSError as error:
             raise CouldNotCheck("SANDBOX_FAILED", f"The sandbox could not be set up: {error}.") from error
@@ -137,8 +139,9 @@ class BubblewrapSandbox:
             log=log,
             wall_s=time.monotonic() - started,
             cpu_s=cpu,
-            guarantee="recorded" if sessions else "reported" if reports else "exit_status",
+            guarantee=_guarantee(request, bool(sessions), bool(reports)),
             report_faults=faults,
+            outputs=outputs,
             expects_records=request.environment.has_recorder and request.suite.runner == "pytest",
         )
 
@@ -149,6 +152,7 @@ class BubblewrapSandbox:
         inner: list[str],
         working: str,
         listener: Listener,
+        directory: Path,
         group: cgroups.Group | None,
         stack: contextlib.ExitStack,
         stop: int,
@@ -156,9 +160,21 @@ class BubblewrapSandbox:
         sockets = {command.RECORDER_SOCKET: listener.records, command.REPORTS_SOCKET: listener.reports}
         if not request.environment.has_recorder:
             del sockets[command.RECORDER_SOCKET]
-        if not request.suite.reports:
+        if not command.handed_over(request):
             del sockets[command.REPORTS_SOCKET]
-        options = command.bubblewrap_arguments(request, etc=machine.etc, sockets=sockets, working=working, at=self._at)
+        runner = structured(request.suite.runner)
+        own = {**(runner.files() if runner is not None else {}), **request.files}
+        options = command.bubblewrap_arguments(
+            request,
+            etc=machine.etc,
+            sockets=sockets,
+            working=working,
+            at=self._at,
+            gate_files=_written(directory / "gate", own, None) if own else None,
+            over=_written(directory / "over", request.over, SANDBOX_ID if machine.setpriv else None)
+            if request.over
+            else None,
+        )
         arguments = _memory_file("arguments", command.joined(options), stack)
         fds = [arguments]
         status = os.pipe()
@@ -244,6 +260,14 @@ class BubblewrapSandbox:
         )
 
 
+def _guarantee(request: RunRequest, recorded: bool, reported: bool) -> str:
+    if recorded:
+        return "recorded"
+    if reported:
+        return "structured" if structured(request.suite.runner) is not None else "reported"
+    return "exit_status"
+
+
 def _hold(tree: Path, stack: contextlib.ExitStack) -> None:
     """Keep a shared lock on the tree while it is used: what sweeps old trees takes an exclusive one, and then renames it."""
     handle = os.open(tree, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -318,6 +342,51 @@ def _checked(sessions: list[Session], request: RunRequest, exit_code: int | None
         else s
         for s in sessions
     ]
+
+
+def _written(place: Path, files: Mapping[str, bytes], owner: int | None) -> Path:
+    """A directory with these files for the sandbox to show. Raises `CouldNotCheck` for a name that would leave it."""
+    place.mkdir()
+    place.chmod(0o755)
+    folders = {place}
+    for name, content in files.items():
+        parts = name.split("/")
+        if any(p in ("", ".", "..") for p in parts):
+            raise CouldNotCheck("SANDBOX_FAILED", f"The file {name!r} cannot be laid over the tree.")
+        target = place
+        for part in parts[:-1]:
+            target /= part
+            if target not in folders:
+                target.mkdir(exist_ok=True)
+                target.chmod(0o755)
+                folders.add(target)
+        target /= parts[-1]
+        target.write_bytes(content)
+        target.chmod(0o644)
+        folders.add(target)
+    if owner is not None:
+        for path in folders:
+            os.chown(path, owner, owner)
+    return place
+
+
+def _received(
+    request: RunRequest, files: list[bytes]
+) -> tuple[tuple[bytes, ...], tuple[SuiteReport, ...], tuple[tuple[str, str], ...]]:
+    """(files of the gate's own program, reports, faults of reports)."""
+    if request.program:
+        return tuple(files), (), ()
+    runner = structured(request.suite.runner)
+    if runner is None:
+        return (), *_parsed(files)
+    if len(files) != 1:
+        return (), (), (("REPORT_MISSING", f"The runner {request.suite.runner} left no events."),)
+    if len(files[0]) > command.MAX_REPORT_BYTES:
+        return (), (), (("INPUT_TOO_LARGE", f"The events have more than {command.MAX_REPORT_BYTES} bytes."),)
+    try:
+        return (), runner.reports(files[0], request), ()
+    except InputError as error:
+        return (), (), ((error.code, error.message),)
 
 
 def _parsed(files: list[bytes]) -> tuple[tuple[SuiteReport, ...], tuple[tuple[str, str], ...]]:

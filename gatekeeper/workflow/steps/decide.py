@@ -22,14 +22,13 @@ from gatekeeper.domain.decision import Approval, Need, PolicyDecision
 from gatekeeper.domain.evidence import Evidence, ScanReport
 from gatekeeper.domain.finding import Finding, finding, from_error, ordered, verdict_of, verdict_of_all
 from gatekeeper.domain.submission import Submission
-from gatekeeper.domain.testrun import SuiteRun
 from gatekeeper.domain.verdict import Blame, Effect, Verdict, worst
 from gatekeeper.errors import GatekeeperError
 from gatekeeper.formats.policy_input import decide_input
+from gatekeeper.workflow.gathered import Gathered
 from gatekeeper.workflow.steps.checkout import Checkout
 from gatekeeper.workflow.steps.intake import Intake
 from gatekeeper.workflow.steps.plan import Planned
-from gatekeeper.workflow.steps.scan import Scanned
 from gatekeeper.workflow.tools import Tools
 
 CHECKS: tuple[tuple[str, Callable[[Evidence], tuple[Finding, ...]]], ...] = (
@@ -65,13 +64,12 @@ def evidence_of(
     intake: Intake,
     checkout: Checkout,
     planned: Planned,
-    runs: Sequence[SuiteRun],
-    secrets: Scanned | None,
-    code: Scanned | None,
+    gathered: Gathered,
 ) -> Evidence:
     """Gather the evidence. A scan that did not take place is an unverified report, never an empty clean one."""
     missing = ScanReport("missing", "", ("all",), (), (), ("the scan did not take place",))
     mirror, change = checkout.mirror, checkout.change
+    secrets, code = gathered.secrets, gathered.code
     return Evidence(
         ticket=intake.ticket,
         claim=intake.claim,
@@ -80,11 +78,14 @@ def evidence_of(
         change=change,
         base=tools.git.tree(mirror, change.base_tree),
         merged=tools.git.tree(mirror, change.merge_tree),
-        runs=tuple(runs),
+        runs=gathered.runs,
         secrets=secrets.after if secrets else missing,
         code=code.after if code else missing,
         secrets_before=secrets.before if secrets else None,
         code_before=code.before if code else None,
+        witnessed=gathered.witnessed,
+        measured=gathered.measured,
+        flaky=gathered.flaky,
     )
 
 
@@ -107,13 +108,11 @@ def run(
     intake: Intake,
     checkout: Checkout,
     planned: Planned,
-    runs: Sequence[SuiteRun],
-    secrets: Scanned | None,
-    code: Scanned | None,
+    gathered: Gathered,
     troubles: Sequence[Finding],
 ) -> Decided:
     """Judge. `troubles` are findings of earlier steps (a scan that failed, an environment that could not be made)."""
-    evidence = evidence_of(tools, intake, checkout, planned, runs, secrets, code)
+    evidence = evidence_of(tools, intake, checkout, planned, gathered)
     found = [*intake.findings, *troubles, *findings_of(evidence)]
     approvals, complaints = _approvals(tools, submission, intake, checkout)
     found, waived = _excused(found, submission, intake, checkout, tools.clock.now())

@@ -13,10 +13,14 @@ from gatekeeper.workflow.steps.plan import Planned, PlannedRun
 from gatekeeper.workflow.tools import Tools
 
 
-def environment(tools: Tools, submission: Submission, checkout: Checkout) -> TestEnvironment:
+def environment(tools: Tools, submission: Submission, checkout: Checkout, planned: Planned) -> TestEnvironment:
     """Prepare the environment from the base's locks. Raises `CouldNotCheck` (blame environment)."""
     base = tools.git.tree(checkout.mirror, checkout.change.base_tree)
-    return tools.environments.prepare(base, checkout.settings.environment, submission.environment)
+    settings = checkout.settings.environment
+    where = tools.environments.prepare(base, settings, submission.environment)
+    for toolchain in tools.toolchains:
+        where = toolchain.extend(where, base, settings, planned.suites)
+    return where
 
 
 def limits_of(run: PlannedRun, limits: Limits) -> Limits:
