@@ -157,7 +157,7 @@ def in_full(done: dict[str, Submitted]) -> None:
                 say(f"   | {line[:150]}".rstrip())
             if len(lines) > 24:
                 say(f"   | ... {len(lines) - 24} more lines")
-        expect(bool(told.repair_brief) is (boards.word(told) == "REJECTED"), "a repair brief for what is rejected")
+        expect(bool(told.repair_brief) is (boards.word(told) != "ACCEPTED"), "a repair brief for what did not pass")
 
 
 def review(gate: gates.Gate, submitted: Submitted) -> Verification:

@@ -30,6 +30,7 @@ def add_report(message: verification_pb2.Verification, report: Mapping[str, Any]
     message.waived.extend(_text(w) for w in report.get("waived") or ())
     for step, value in (report.get("timings_ms") or {}).items():
         message.timings_ms[_text(step)] = float(value)
+    message.environment = _text(report.get("environment"))
     policy = report.get("policy")
     if isinstance(policy, Mapping):
         message.policy.CopyFrom(_policy(policy))
@@ -70,6 +71,15 @@ def _finding(row: Mapping[str, Any]) -> finding_pb2.Finding:
         message=_text(row.get("message")),
         evidence=_text(row.get("evidence")),
         next_action=_text(row.get("next_action")),
+        why=_text(row.get("why")),
+        seen=[
+            finding_pb2.Seen(
+                role=_enum(run_pb2.Run.Role, "ROLE_", r.get("role")),
+                suite=_text(r.get("suite")),
+                what=_text(r.get("what")),
+            )
+            for r in _rows(row.get("seen"))
+        ],
     )
     path, line = row.get("path"), row.get("line")
     if path is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gatekeeper.domain.evidence import Evidence
-from gatekeeper.domain.finding import Finding, finding
+from gatekeeper.domain.finding import Finding, Seen, finding, saw
 from gatekeeper.domain.testrun import Outcome, RunRole, SuiteRun, Termination
 from gatekeeper.domain.ticket import Suite, SuiteKind
 from gatekeeper.domain.verdict import Blame
@@ -38,6 +38,7 @@ def check(evidence: Evidence) -> tuple[Finding, ...]:
         found += _results(suite, run, control)
         if suite.kind is SuiteKind.TEST:
             found += _records(run, control)
+            found += _reports(suite, run, control)
     if not evidence.suites:
         found.append(finding("RUN_MISSING", "No suite was run, so nothing is proven.", key="no suite"))
     return tuple(found)
@@ -46,14 +47,24 @@ def check(evidence: Evidence) -> tuple[Finding, ...]:
 def _limit(run: SuiteRun, control: SuiteRun | None) -> Finding:
     code, what = _LIMITS.get(run.termination, ("RUN_KILLED", "ended without an exit status"))
     message = f"Suite {run.suite} {what} on the merge result"
+    seen = _ends(run, control)
     if control is None:
         message += "; no run of the target branch tells whether the change is to blame."
-        return finding(code, message, evidence=run.log[-2000:], key=run.suite, blame=Blame.GATE)
+        return finding(code, message, evidence=run.log[-2000:], key=run.suite, blame=Blame.GATE, seen=seen)
     if control.termination is not Termination.EXITED:
         message += f", and ended as {control.termination.value} on the target branch as well."
-        return finding("CONTROL_FAILED", message, evidence=run.log[-2000:], key=run.suite)
+        return finding("CONTROL_FAILED", message, evidence=run.log[-2000:], key=run.suite, seen=seen)
     message += "; on the target branch it ends normally."
-    return finding(code, message, evidence=run.log[-2000:], key=run.suite, blame=Blame.CHANGE)
+    return finding(code, message, evidence=run.log[-2000:], key=run.suite, blame=Blame.CHANGE, seen=seen)
+
+
+def _ends(*runs: SuiteRun | None) -> list[Seen]:
+    """How each run ended."""
+    return [
+        saw(r, f"exit status {r.exit_code}" if r.exit_code is not None else r.termination.value.replace("_", " "))
+        for r in runs
+        if r is not None
+    ]
 
 
 def _results(suite: Suite, run: SuiteRun, control: SuiteRun | None) -> list[Finding]:
@@ -69,15 +80,17 @@ def _results(suite: Suite, run: SuiteRun, control: SuiteRun | None) -> list[Find
         )
     if len(failed) > MAX_FAILURES:
         message = f"{len(failed) - MAX_FAILURES} more tests of suite {suite.name} failed on the merge result."
-        found.append(finding("TESTS_FAILED", message, key=f"{suite.name} rest"))
+        seen = [saw(run, f"{len(failed)} failed")]
+        found.append(finding("TESTS_FAILED", message, key=f"{suite.name} rest", seen=seen))
     if test and not failed and _empty(run):
         message = f"Suite {suite.name} ran no test on the merge result (exit status {run.exit_code})."
-        return [finding("NO_TESTS_RAN", message, evidence=run.log[-2000:], key=suite.name)]
+        return [finding("NO_TESTS_RAN", message, evidence=run.log[-2000:], key=suite.name, seen=_ends(run, control))]
     if run.exit_code and not failed:
         code = "SUITE_FAILED" if test else "CHECKS_FAILED"
         also = " It fails on the target branch too." if control and control.exit_code else ""
         message = f"Suite {suite.name} ended with exit status {run.exit_code} on the merge result.{also}"
-        found.append(finding(code, message, evidence=run.log[-3000:], key=suite.name))
+        seen = _ends(run, control)
+        found.append(finding(code, message, evidence=run.log[-3000:], key=suite.name, seen=seen))
     return found
 
 
@@ -97,14 +110,32 @@ def _records(run: SuiteRun, control: SuiteRun | None) -> list[Finding]:
         if recorded or (run.expects_records and control is None):
             also = " while the target branch's run was recorded" if recorded else ""
             message = f"The recorder saw no test session of suite {run.suite}{also}."
-            return [finding("RECORDS_MISSING", message, evidence=run.log[-2000:], key=run.suite)]
+            seen = [saw(r, f"{len(r.sessions)} recorded sessions") for r in (run, control) if r is not None]
+            return [finding("RECORDS_MISSING", message, evidence=run.log[-2000:], key=run.suite, seen=seen)]
         return []
     # What the target branch's run shows as well is how this suite is, not what the change did.
     problems = [p for p in _problems(run) if control is None or p not in _problems(control)]
     if not problems:
         return []
     message = f"The records of suite {run.suite} do not agree: {'; '.join(problems)}."
-    return [finding("RECORDS_INCONSISTENT", message, evidence=run.log[-2000:], key=run.suite)]
+    seen = [saw(run, "records that do not agree")]
+    seen += [saw(control, "records that agree")] if control is not None and not _problems(control) else []
+    return [finding("RECORDS_INCONSISTENT", message, evidence=run.log[-2000:], key=run.suite, seen=seen)]
+
+
+def _reports(suite: Suite, run: SuiteRun, control: SuiteRun | None) -> list[Finding]:
+    """Results that did not come, or cannot be read. A command of the project's may honestly leave none, as on the target."""
+    if not run.report_faults:
+        return []
+    words = " ".join(message for _, message in run.report_faults[:3])
+    alike = control is not None and bool(control.report_faults)
+    if alike and suite.runner == "command":
+        return []
+    if alike:
+        message = f"Suite {suite.name}: {words} It is the same on the target branch."
+        return [finding("CONTROL_FAILED", message, evidence=run.log[-2000:], key=suite.name)]
+    code = "REPORT_MISSING" if any(c == "REPORT_MISSING" for c, _ in run.report_faults) else "REPORT_UNREADABLE"
+    return [finding(code, f"Suite {suite.name}: {words}", evidence=run.log[-2000:], key=suite.name)]
 
 
 def _problems(run: SuiteRun) -> list[str]:

@@ -124,3 +124,9 @@ class Outcome:
     """What an approval of this diff binds; empty where head was not merged."""
     people: tuple[str, ...] = ()
     """Addresses of everybody who wrote, committed or co-wrote it, casefolded."""
+    environment: str = ""
+    """What the tests' interpreter and packages were made from, in words; empty where no environment was made."""
+    repository: str = ""
+    """URI of the repository as the gate knows it; empty where head was not merged."""
+    target_ref: str = ""
+    """Fully qualified; empty where head was not merged."""

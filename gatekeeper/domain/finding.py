@@ -6,11 +6,28 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from gatekeeper.domain.testrun import SuiteRun
 from gatekeeper.domain.verdict import Blame, Effect, Verdict, worst
 from gatekeeper.errors import CouldNotCheck, GatekeeperError, reason
 
 MAX_TEXT = 4000
 """Characters kept of a message or an evidence text; a report is read by people."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What one run showed of the thing that a finding is about."""
+
+    role: str
+    """Which tree it ran on: a word of `RunRole`."""
+    suite: str
+    what: str
+    """In words: `failed`, `3 passed, 1 not collected`, `exit status 2`."""
+
+
+def saw(run: SuiteRun, what: str) -> Seen:
+    """What `run` showed."""
+    return Seen(run.role.value, run.suite, what)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +49,8 @@ class Finding:
     primary: bool = False
     fingerprint: str = ""
     """sha256 over code, path and `key`: survives a moved line."""
+    seen: tuple[Seen, ...] = ()
+    """The runs it rests on and what each showed; empty for what no run showed."""
 
 
 def finding(
@@ -45,6 +64,7 @@ def finding(
     effect: Effect | None = None,
     blame: Blame | None = None,
     next_action: str | None = None,
+    seen: Iterable[Seen] = (),
 ) -> Finding:
     """A finding with the registry's defaults.
 
@@ -64,6 +84,7 @@ def finding(
         line=line,
         evidence=_writable(evidence[:MAX_TEXT]),
         fingerprint=mark,
+        seen=tuple(seen),
     )
 
 

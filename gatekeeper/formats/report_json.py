@@ -9,6 +9,8 @@ from gatekeeper.domain.decision import Outcome
 from gatekeeper.domain.finding import Finding
 from gatekeeper.domain.testrun import SuiteRun
 from gatekeeper.domain.verdict import Effect
+from gatekeeper.errors import reason
+from gatekeeper.formats.repair_brief import repair_brief
 from gatekeeper.formats.text_safety import harmless
 
 SCHEMA = "gatekeeper.check/1"
@@ -59,6 +61,8 @@ def document(outcome: Outcome) -> dict[str, Any]:
             ],
         },
         "attestation": outcome.attestation,
+        "environment": harmless(outcome.environment),
+        "brief": repair_brief(outcome),
     }
 
 
@@ -76,6 +80,8 @@ def finding_row(found: Finding) -> dict[str, Any]:
         "line": found.line,
         "evidence": harmless(found.evidence),
         "next_action": found.next_action,
+        "why": reason(found.code).meaning,
+        "seen": [{"role": s.role, "suite": harmless(s.suite), "what": harmless(s.what)} for s in found.seen],
     }
 
 

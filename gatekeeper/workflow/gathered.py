@@ -19,6 +19,8 @@ class Gathered:
     witnessed: Witnessed | None = None
     measured: Measured | None = None
     flaky: Flaky | None = None
+    environment: str = ""
+    """What the tests' interpreter and packages were made from, in words."""
 
     @property
     def further_runs(self) -> tuple[SuiteRun, ...]:

@@ -22,10 +22,11 @@ _runtime_version.ValidateProtobufRuntimeVersion(
 _sym_db = _symbol_database.Default()
 
 
+from gatekeeper.api.v1 import run_pb2 as gatekeeper_dot_api_dot_v1_dot_run__pb2
 from gatekeeper.api.v1 import verdict_pb2 as gatekeeper_dot_api_dot_v1_dot_verdict__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1fgatekeeper/api/v1/finding.proto\x12\x11gatekeeper.api.v1\x1a\x1fgatekeeper/api/v1/verdict.proto\"\x93\x02\n\x07\x46inding\x12\x13\n\x0b\x66ingerprint\x18\x01 \x01(\t\x12\x10\n\x08\x63\x61tegory\x18\x02 \x01(\t\x12\x0c\n\x04\x63ode\x18\x03 \x01(\t\x12)\n\x06\x65\x66\x66\x65\x63t\x18\x04 \x01(\x0e\x32\x19.gatekeeper.api.v1.Effect\x12\x0f\n\x07primary\x18\x05 \x01(\x08\x12\'\n\x05\x62lame\x18\x06 \x01(\x0e\x32\x18.gatekeeper.api.v1.Blame\x12\x0f\n\x07message\x18\x07 \x01(\t\x12\x11\n\x04path\x18\x08 \x01(\tH\x00\x88\x01\x01\x12\x11\n\x04line\x18\t \x01(\x05H\x01\x88\x01\x01\x12\x10\n\x08\x65vidence\x18\n \x01(\t\x12\x13\n\x0bnext_action\x18\x0b \x01(\tB\x07\n\x05_pathB\x07\n\x05_line\"2\n\x04Need\x12\r\n\x05\x63\x61use\x18\x01 \x01(\t\x12\x0c\n\x04role\x18\x02 \x01(\t\x12\r\n\x05\x63ount\x18\x03 \x01(\x05\x42 Z\x1egatekeeper/api/v1;gatekeeperv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1fgatekeeper/api/v1/finding.proto\x12\x11gatekeeper.api.v1\x1a\x1bgatekeeper/api/v1/run.proto\x1a\x1fgatekeeper/api/v1/verdict.proto\"\xc7\x02\n\x07\x46inding\x12\x13\n\x0b\x66ingerprint\x18\x01 \x01(\t\x12\x10\n\x08\x63\x61tegory\x18\x02 \x01(\t\x12\x0c\n\x04\x63ode\x18\x03 \x01(\t\x12)\n\x06\x65\x66\x66\x65\x63t\x18\x04 \x01(\x0e\x32\x19.gatekeeper.api.v1.Effect\x12\x0f\n\x07primary\x18\x05 \x01(\x08\x12\'\n\x05\x62lame\x18\x06 \x01(\x0e\x32\x18.gatekeeper.api.v1.Blame\x12\x0f\n\x07message\x18\x07 \x01(\t\x12\x11\n\x04path\x18\x08 \x01(\tH\x00\x88\x01\x01\x12\x11\n\x04line\x18\t \x01(\x05H\x01\x88\x01\x01\x12\x10\n\x08\x65vidence\x18\n \x01(\t\x12\x13\n\x0bnext_action\x18\x0b \x01(\t\x12\x0b\n\x03why\x18\x0c \x01(\t\x12%\n\x04seen\x18\r \x03(\x0b\x32\x17.gatekeeper.api.v1.SeenB\x07\n\x05_pathB\x07\n\x05_line\"N\n\x04Seen\x12)\n\x04role\x18\x01 \x01(\x0e\x32\x1b.gatekeeper.api.v1.Run.Role\x12\r\n\x05suite\x18\x02 \x01(\t\x12\x0c\n\x04what\x18\x03 \x01(\t\"2\n\x04Need\x12\r\n\x05\x63\x61use\x18\x01 \x01(\t\x12\x0c\n\x04role\x18\x02 \x01(\t\x12\r\n\x05\x63ount\x18\x03 \x01(\x05\x42 Z\x1egatekeeper/api/v1;gatekeeperv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -33,8 +34,10 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'gatekeeper.api.v1.finding_p
 if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
   _globals['DESCRIPTOR']._serialized_options = b'Z\036gatekeeper/api/v1;gatekeeperv1'
-  _globals['_FINDING']._serialized_start=88
-  _globals['_FINDING']._serialized_end=363
-  _globals['_NEED']._serialized_start=365
-  _globals['_NEED']._serialized_end=415
+  _globals['_FINDING']._serialized_start=117
+  _globals['_FINDING']._serialized_end=444
+  _globals['_SEEN']._serialized_start=446
+  _globals['_SEEN']._serialized_end=524
+  _globals['_NEED']._serialized_start=526
+  _globals['_NEED']._serialized_end=576
 # @@protoc_insertion_point(module_scope)

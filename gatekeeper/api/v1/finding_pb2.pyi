@@ -3,9 +3,12 @@
 isort:skip_file
 """
 
+from collections import abc as _abc
+from gatekeeper.api.v1 import run_pb2 as _run_pb2
 from gatekeeper.api.v1 import verdict_pb2 as _verdict_pb2
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
+from google.protobuf.internal import containers as _containers
 import builtins as _builtins
 import sys
 import typing as _typing
@@ -36,6 +39,8 @@ class Finding(_message.Message):
     LINE_FIELD_NUMBER: _builtins.int
     EVIDENCE_FIELD_NUMBER: _builtins.int
     NEXT_ACTION_FIELD_NUMBER: _builtins.int
+    WHY_FIELD_NUMBER: _builtins.int
+    SEEN_FIELD_NUMBER: _builtins.int
     fingerprint: _builtins.str
     """Stable identity of this finding over attempts of the same change."""
     category: _builtins.str
@@ -58,6 +63,12 @@ class Finding(_message.Message):
     """Short excerpt with secrets redacted; may be empty."""
     next_action: _builtins.str
     """What to do about it."""
+    why: _builtins.str
+    """Why it matters: what the code means, as in docs/codes.md."""
+    @_builtins.property
+    def seen(self) -> _containers.RepeatedCompositeFieldContainer[Global___Seen]:
+        """The runs it rests on and what each showed; empty for what no run showed."""
+
     def __init__(
         self,
         *,
@@ -72,10 +83,12 @@ class Finding(_message.Message):
         line: _builtins.int | None = ...,
         evidence: _builtins.str = ...,
         next_action: _builtins.str = ...,
+        why: _builtins.str = ...,
+        seen: _abc.Iterable[Global___Seen] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_line", b"_line", "_path", b"_path", "line", b"line", "path", b"path"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_line", b"_line", "_path", b"_path", "blame", b"blame", "category", b"category", "code", b"code", "effect", b"effect", "evidence", b"evidence", "fingerprint", b"fingerprint", "line", b"line", "message", b"message", "next_action", b"next_action", "path", b"path", "primary", b"primary"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_line", b"_line", "_path", b"_path", "blame", b"blame", "category", b"category", "code", b"code", "effect", b"effect", "evidence", b"evidence", "fingerprint", b"fingerprint", "line", b"line", "message", b"message", "next_action", b"next_action", "path", b"path", "primary", b"primary", "seen", b"seen", "why", b"why"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__line: _TypeAlias = _typing.Literal["line"]  # noqa: Y015
     _WhichOneofArgType__line: _TypeAlias = _typing.Literal["_line", b"_line"]  # noqa: Y015
@@ -87,6 +100,36 @@ class Finding(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__path) -> _WhichOneofReturnType__path | None: ...
 
 Global___Finding: _TypeAlias = Finding  # noqa: Y015
+
+@_typing.final
+class Seen(_message.Message):
+    """Seen is what one run showed of the thing that a finding is about."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ROLE_FIELD_NUMBER: _builtins.int
+    SUITE_FIELD_NUMBER: _builtins.int
+    WHAT_FIELD_NUMBER: _builtins.int
+    role: _run_pb2.Run.Role.ValueType
+    """Which tree it ran on."""
+    suite: _builtins.str
+    """The suite."""
+    what: _builtins.str
+    """In words, for instance "failed", "3 passed, 1 not collected", "exit status 2"."""
+    def __init__(
+        self,
+        *,
+        role: _run_pb2.Run.Role.ValueType = ...,
+        suite: _builtins.str = ...,
+        what: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["role", b"role", "suite", b"suite", "what", b"what"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Seen: _TypeAlias = Seen  # noqa: Y015
 
 @_typing.final
 class Need(_message.Message):

@@ -42,6 +42,14 @@ class Run(_message.Message):
         """The target tip: the control."""
         ROLE_NEW_TESTS_ON_BASE: Run._Role.ValueType  # 4
         """The code of the target tip with the new and changed tests of the change."""
+        ROLE_WITNESS: Run._Role.ValueType  # 5
+        """Test files of the merge result again, each in a process of its own: the second witness."""
+        ROLE_AGAIN: Run._Role.ValueType  # 6
+        """Tests that differed, run again on the merge result."""
+        ROLE_AGAIN_ON_BASE: Run._Role.ValueType  # 7
+        """The same tests on the target tip."""
+        ROLE_MEASURE: Run._Role.ValueType  # 8
+        """Coverage and mutants of the changed lines."""
 
     class Role(_Role, metaclass=_RoleEnumTypeWrapper):
         """Role says which tree was run and why."""
@@ -56,6 +64,14 @@ class Run(_message.Message):
     """The target tip: the control."""
     ROLE_NEW_TESTS_ON_BASE: Run.Role.ValueType  # 4
     """The code of the target tip with the new and changed tests of the change."""
+    ROLE_WITNESS: Run.Role.ValueType  # 5
+    """Test files of the merge result again, each in a process of its own: the second witness."""
+    ROLE_AGAIN: Run.Role.ValueType  # 6
+    """Tests that differed, run again on the merge result."""
+    ROLE_AGAIN_ON_BASE: Run.Role.ValueType  # 7
+    """The same tests on the target tip."""
+    ROLE_MEASURE: Run.Role.ValueType  # 8
+    """Coverage and mutants of the changed lines."""
 
     class _Termination:
         ValueType = _typing.NewType("ValueType", _builtins.int)

@@ -120,6 +120,7 @@ class Verification(_message.Message):
     END_TIME_FIELD_NUMBER: _builtins.int
     EXPIRE_TIME_FIELD_NUMBER: _builtins.int
     DIFF_DIGEST_FIELD_NUMBER: _builtins.int
+    ENVIRONMENT_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """`owners/{owner}/repositories/{repository}/changes/{key}/verifications/{verification}`."""
     revision: _builtins.int
@@ -155,8 +156,8 @@ class Verification(_message.Message):
     findings_omitted: _builtins.int
     """Findings left out because there were more than 1,000; the reasons are never left out."""
     repair_brief: _builtins.str
-    """Repair brief for the agent, plain text: real output, what to do next; set when REJECTED. Empty in lists. At most 64
-    KiB.
+    """Repair brief for the agent, plain text: real output, what to do next; set when DECIDED and not ACCEPTED. Empty in
+    lists. At most 64 KiB.
     """
     attestation: _builtins.str
     """Resource name of the signed verdict; empty where nothing was signed."""
@@ -164,6 +165,8 @@ class Verification(_message.Message):
     """Resource name of the verification that took its place; only when SUPERSEDED."""
     diff_digest: _builtins.str
     """Digest of the diff (paths, modes, blob ids) that an approval binds, hexadecimal; empty until merged."""
+    environment: _builtins.str
+    """What the tests' interpreter and packages were made from, in words; empty until DECIDED, and in lists."""
     @_builtins.property
     def submitter(self) -> _principal_pb2.Principal:
         """Who submitted."""
@@ -253,10 +256,11 @@ class Verification(_message.Message):
         end_time: _timestamp_pb2.Timestamp | None = ...,
         expire_time: _timestamp_pb2.Timestamp | None = ...,
         diff_digest: _builtins.str = ...,
+        environment: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["canceller", b"canceller", "create_time", b"create_time", "end_time", b"end_time", "expire_time", b"expire_time", "policy", b"policy", "progress", b"progress", "start_time", b"start_time", "submitter", b"submitter"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["attempt", b"attempt", "attestation", b"attestation", "base_commit", b"base_commit", "canceller", b"canceller", "create_time", b"create_time", "current", b"current", "diff_digest", b"diff_digest", "end_time", b"end_time", "expire_time", b"expire_time", "findings", b"findings", "findings_omitted", b"findings_omitted", "head_commit", b"head_commit", "merge_group", b"merge_group", "merge_tree", b"merge_tree", "mode", b"mode", "name", b"name", "needs", b"needs", "policy", b"policy", "progress", b"progress", "purpose", b"purpose", "repair_brief", b"repair_brief", "retry", b"retry", "revision", b"revision", "runs", b"runs", "start_time", b"start_time", "state", b"state", "submitter", b"submitter", "superseded_by", b"superseded_by", "target_ref", b"target_ref", "ticket", b"ticket", "ticket_digest", b"ticket_digest", "timings_ms", b"timings_ms", "verdict", b"verdict", "waived", b"waived"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["attempt", b"attempt", "attestation", b"attestation", "base_commit", b"base_commit", "canceller", b"canceller", "create_time", b"create_time", "current", b"current", "diff_digest", b"diff_digest", "end_time", b"end_time", "environment", b"environment", "expire_time", b"expire_time", "findings", b"findings", "findings_omitted", b"findings_omitted", "head_commit", b"head_commit", "merge_group", b"merge_group", "merge_tree", b"merge_tree", "mode", b"mode", "name", b"name", "needs", b"needs", "policy", b"policy", "progress", b"progress", "purpose", b"purpose", "repair_brief", b"repair_brief", "retry", b"retry", "revision", b"revision", "runs", b"runs", "start_time", b"start_time", "state", b"state", "submitter", b"submitter", "superseded_by", b"superseded_by", "target_ref", b"target_ref", "ticket", b"ticket", "ticket_digest", b"ticket_digest", "timings_ms", b"timings_ms", "verdict", b"verdict", "waived", b"waived"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

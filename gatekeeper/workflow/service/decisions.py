@@ -140,7 +140,9 @@ def _request_changes(act: Act, record: ReviewRecord) -> ChangeRecord:
     found = act.verification
     if found is not None:
         said = f"{record.reviewer.subject} asks for changes:\n{record.comment}"
-        brief = "\n\n".join(t for t in (harmless(said), found.repair_brief) if t)
+        # What the gate said beside a question to people is answered now.
+        old = found.repair_brief if found.verdict is Verdict.REJECTED else ""
+        brief = "\n\n".join(t for t in (harmless(said), old) if t)
         act.tx.save_verification(replace(found, repair_brief=_cut(brief), current=False))
         _retire(act, found)
         # Where a question was answered so before the verdict: what still runs is for a diff that is not wanted.

@@ -324,7 +324,7 @@ def conclude(service: Service, name: str, outcome: Outcome) -> bool:
             diff_digest=outcome.diff_digest,
             people=outcome.people,
             report=_report(outcome),
-            repair_brief=repair_brief(outcome),
+            repair_brief=repair_brief(outcome, attempt=record.attempt),
             attestation=verdict_name,
             expire_time=attested.get("expires_at"),
         )
@@ -376,6 +376,7 @@ def _follow(
 
 def _report(outcome: Outcome) -> dict[str, Any]:
     report = document(outcome)
+    del report["brief"]  # kept beside it, and with the attempt's number
     attested = report["attestation"]
     if attested:
         # The statements are kept once, as attestations.

@@ -18,9 +18,10 @@ from gatekeeper.checks import (
     supply_chain,
     weakened_tests,
 )
-from gatekeeper.domain.decision import Approval, Need, PolicyDecision
+from gatekeeper.domain.decision import Approval, Need, PolicyDecision, PolicyMessage
 from gatekeeper.domain.evidence import Evidence, ScanReport
 from gatekeeper.domain.finding import Finding, finding, from_error, ordered, verdict_of, verdict_of_all
+from gatekeeper.domain.grounds import grounded
 from gatekeeper.domain.submission import Submission
 from gatekeeper.domain.verdict import Blame, Effect, Verdict, worst
 from gatekeeper.errors import GatekeeperError
@@ -145,7 +146,8 @@ def run(
     asked = [f for f in ordered(found) if f.effect is Effect.ASKS and f.code not in {n.cause for n in needs}]
     needs += tuple(Need(f.code, "reviewer", 1) for f in asked)
     needs = needs if verdict is Verdict.NEEDS_HUMAN else ()
-    return Decided(verdict, _told(tools, ordered(found)), needs, decision, approvals, waived)
+    told = _told(tools, grounded(evidence, ordered(found), gathered.further_runs))
+    return Decided(verdict, told, needs, decision, approvals, waived)
 
 
 def _told(tools: Tools, found: tuple[Finding, ...]) -> tuple[Finding, ...]:
@@ -220,19 +222,25 @@ def _policy_findings(decision: PolicyDecision, found: Sequence[Finding]) -> list
     for message in decision.violations:
         if message.code not in said:
             code = message.code if message.code in _known() else "POLICY_VIOLATION"
-            added.append(finding(code, message.message, key=f"{message.rule}:{message.code}"))
+            added.append(finding(code, message.message, key=f"{message.rule}:{message.code}", evidence=_rule(message)))
     for message in decision.questions:
         if message.code not in said:
             code = message.code if message.code in _known() else "REVIEW_REQUIRED"
-            added.append(finding(code, message.message, key=f"{message.rule}:{message.code}", effect=Effect.ASKS))
+            key = f"{message.rule}:{message.code}"
+            added.append(finding(code, message.message, key=key, effect=Effect.ASKS, evidence=_rule(message)))
     added += [
-        finding(m.code, m.message, key=m.rule, effect=Effect.ADVISES, blame=Blame.NONE)
+        finding(m.code, m.message, key=m.rule, effect=Effect.ADVISES, blame=Blame.NONE, evidence=_rule(m))
         for m in decision.warnings
         if m.code not in said and m.code in _known()
     ]
     if verdict_of_all([*found, *added]).rank > decision.verdict.rank and not added:
         added.append(finding("POLICY_VIOLATION", f"The policy {decision.bundle.name} says {decision.verdict.value}."))
     return added
+
+
+def _rule(message: PolicyMessage) -> str:
+    """Where the policy says so: its rule stands for the file and line that other findings have."""
+    return f"policy rule {message.rule}" if message.rule else ""
 
 
 def _known() -> frozenset[str]:

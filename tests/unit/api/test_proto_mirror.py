@@ -89,6 +89,7 @@ def test_a_verification_has_every_field_of_the_report():
         "reasons",  # the findings that block or ask, which come first
         "run_id",  # the name
         "base", "head",  # base_commit, head_commit
+        "brief",  # repair_brief
     }  # fmt: skip
     wanted = keys_of_the_dict_in(report_json.document) - elsewhere
     assert wanted <= fields(verification_pb2.Verification)
