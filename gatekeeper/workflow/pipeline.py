@@ -152,6 +152,9 @@ def _verify(durable: Durable, progress: _Progress, started: float) -> Outcome:
         decision=decided.decision,
         diff_digest=found.change.diff_digest(),
         people=tuple(people_of(found.change)),
+        environment=gathered.environment,
+        repository=found.change.repository,
+        target_ref=found.change.target_ref,
     )
     durable.note("ATTEST", {"verdict": outcome.verdict.value})
     return _attest(durable, outcome, found, decided, submission, started)
@@ -206,7 +209,10 @@ def _gather(
         names = ("again", "witness", "measure")
         for name, result in zip(names, durable.parallel([(name, after) for name in names]), strict=True):
             followed[name] = taken(result)
-    return Gathered(tuple(runs), secrets, code, followed.get("witness"), followed.get("measure"), followed.get("again"))
+    words = where.description if where is not None else ""
+    return Gathered(
+        tuple(runs), secrets, code, followed.get("witness"), followed.get("measure"), followed.get("again"), words
+    )
 
 
 def _attest(
