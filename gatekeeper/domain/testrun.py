@@ -100,6 +100,8 @@ class Session:
     """Settings file that pytest said it used (relative), for comparing runs."""
     collected_ids: tuple[str, ...] = ()
     deselected: int = 0
+    listed_ids: tuple[str, ...] = ()
+    """All tests that there are, where the gate asked for a part of them by naming those it knows already."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,8 +141,13 @@ class SuiteRun:
     report_faults: tuple[tuple[str, str], ...] = ()
     outputs: tuple[bytes, ...] = field(default=(), repr=False)
     """Contents of the files that `RunRequest.collect` named, as far as they came: written by tested code."""
+    rewritten: tuple[tuple[str, str], ...] | None = None
+    """(path, how) of files of the tree that the run itself changed: `content`, `gone`, or `touched` (the same content,
+    written or replaced none the less); seen from outside when the command had ended. None: nobody could look."""
     expects_records: bool = False
     """True where a pytest suite was expected to report through the recorder: none then is a finding."""
+    partial: bool = False
+    """True where the gate ran a part of the suite: status and counts are of that part."""
 
     @property
     def cases(self) -> tuple[CaseResult, ...]:
@@ -161,3 +168,19 @@ def outcomes_by_id(cases: Iterable[CaseResult]) -> dict[str, Counter[Outcome]]:
     for case in cases:
         table.setdefault(case.id, Counter())[case.outcome] += 1
     return table
+
+
+def completed(base: SuiteRun, known: SuiteRun | None) -> tuple[CaseResult, ...]:
+    """What the target tip's run shows of all its tests.
+
+    Where a part of it was run, the rest are tests that it lists and that `known` (the same tests on the change's code)
+    showed to pass: for them only that they are there is taken from it, and that they can pass.
+    """
+    if not base.partial or known is None:
+        return base.cases
+    seen = {c.id for c in base.cases}
+    table: dict[str, list[CaseResult]] = {}
+    for case in known.cases:
+        table.setdefault(case.id, []).append(case)
+    listed = dict.fromkeys(i for s in base.sessions for i in s.listed_ids)
+    return base.cases + tuple(c for i in listed if i not in seen for c in table.get(i, ()))

@@ -200,7 +200,8 @@ def _gather(
         elif value is not None:
             runs.append(value)
     if where is not None:
-        needed = rerun.controls(planned, found, runs)
+        same, needed = rerun.shared(rerun.controls(planned, found, runs), runs)
+        runs += same
         if needed:
             durable.note("CONTROL", {"runs": len(needed)})
             repeated = [("rerun", (found, run, where, submission.run_id)) for run in needed]

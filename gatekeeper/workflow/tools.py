@@ -24,7 +24,7 @@ from gatekeeper.domain.ports import (
 )
 from gatekeeper.domain.ticket import Risk
 from gatekeeper.domain.verdict import Mode
-from gatekeeper.workflow.kept_runs import KeptRuns
+from gatekeeper.workflow.kept_runs import Keeper
 
 
 class ApprovalVerifier(Protocol):
@@ -68,7 +68,7 @@ class Tools:
     gate_version: str = ""
     desk: Signer | None = None
     """Signs, with a key of its own, that a reviewer approved at the gate's API; None where that counts for nothing."""
-    kept: KeptRuns | None = None
+    kept: Keeper | None = None
     """Runs of bases that were made already; None: every run is made anew."""
     publish: bool = False
     """True: signed statements are stored with the repository (git notes), where enforcers look."""

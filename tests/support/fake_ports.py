@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from gatekeeper.domain.change import Change, ChangedPath, Commit, HistoryBlob, P
 from gatekeeper.domain.decision import BundleId, Plan, PolicyDecision
 from gatekeeper.domain.evidence import ScanReport
 from gatekeeper.domain.ports import Mirror, RunRequest, SignedAttestation, TestEnvironment
+from gatekeeper.domain.selection import SELECTION_FILE
 from gatekeeper.domain.testrun import CaseResult, Engine, Outcome, RunRole, Session, SuiteRun, Termination
 from gatekeeper.domain.ticket import Risk
 from gatekeeper.domain.tree import MemoryTree
@@ -158,7 +159,15 @@ class FakeSandbox:
             raise answer
         if isinstance(answer, SuiteRun):
             return answer
-        return make_run(request.role, answer)
+        return listed(make_run(request.role, answer), request)
+
+
+def listed(run: SuiteRun, request: RunRequest) -> SuiteRun:
+    """The run as the recorder tells it where a part of the suite was asked for."""
+    if b'"known"' not in request.files.get(SELECTION_FILE, b""):
+        return run
+    sessions = tuple(replace(s, listed_ids=tuple(c.id for c in s.cases)) for s in run.sessions)
+    return replace(run, sessions=sessions)
 
 
 class FakeScanner:

@@ -5,8 +5,11 @@ standard library and pytest (7.4 to 9). It connects when it is imported, which i
 tree; from then on it needs nothing that the tested code can replace but the interpreter itself. What it sends is still
 a claim of the tested process: the receiver compares it with the exit status and with other runs.
 
-One packet is one JSON object with `k` (kind) and `n` (running number). Kinds: start, config, collected, deselected,
-case, end, worker. Without a socket, in a forked child and in a nested session it is silent.
+One packet is one JSON object with `k` (kind) and `n` (running number). Kinds: start, config, listed, collected,
+deselected, case, end, worker. Without a socket, in a forked child and in a nested session it is silent.
+
+Where the gate wants a part of the suite alone, it says so in a file that only it can write (`SELECTION`); what is left
+out is deselected before it runs. Whatever the command is, it then runs those tests as it always does.
 """
 
 from __future__ import annotations
@@ -20,6 +23,10 @@ from typing import Any
 import pytest
 
 SOCKET = "/run/recorder.sock"
+SELECTION = "/run/gate/select.json"
+ROOT = "/repo"
+NOTHING_COLLECTED = 5
+"""pytest's exit status where no test was run."""
 DETAIL = 4000
 CHUNK = 100
 
@@ -27,28 +34,37 @@ CHUNK = 100
 _write, _dumps, _getpid = os.write, json.dumps, os.getpid
 
 
-def _connect() -> tuple[int | None, str | None]:
-    """(descriptor, nonce), or (None, None) where nobody listens."""
+def _connect() -> tuple[int | None, str | None, Any]:
+    """(descriptor, nonce, what the gate wants collected or None), all None where nobody listens."""
     try:
         channel = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     except OSError:
-        return None, None
+        return None, None, None
     try:
         channel.settimeout(10)
         channel.connect(SOCKET)
-        nonce = channel.recv(256).decode("ascii")
+        nonce, _, wanted = channel.recv(1 << 16).decode("ascii").partition("\n")
         channel.settimeout(None)
-        return channel.detach(), nonce
+        return channel.detach(), nonce, json.loads(wanted) if wanted else None
     except (OSError, ValueError):
         channel.close()
-        return None, None
+        return None, None, None
+
+
+def _wanted() -> Any:
+    """What the gate wants to run, None for everything: read before any of the tested code is loaded."""
+    try:
+        with open(SELECTION, encoding="utf-8") as file:
+            return json.load(file)
+    except (OSError, ValueError):
+        return None
 
 
 class _Channel:
     """The connection: numbers records and stops for good at the first fault."""
 
     def __init__(self) -> None:
-        self.fd, self.nonce = _connect()
+        self.fd, self.nonce, self.wanted = _connect()
         self.pid = _getpid()
         self.number = 0
         self.taken = False
@@ -64,19 +80,32 @@ class _Channel:
             self.fd = None
 
 
+_selected = _wanted()
 _channel = _Channel()
 _channel.send("start", nonce=_channel.nonce, pytest=pytest.__version__, argv=[str(a)[:500] for a in sys.argv[:200]])
 
 
 def pytest_configure(config: Any) -> None:
     """Attach to the first session of this process; one nested in a test is none of the gate's."""
+    if _selected is not None and not _channel.taken:
+        config.pluginmanager.register(_Selection(config, _selected), "gatekeeper-recorder-selection")
     if hasattr(config, "workerinput"):
         _channel.send("worker")
         config.pluginmanager.register(_Worker(config), "gatekeeper-recorder-worker")
+        _narrow(config, config.workerinput.get("gatekeeper_wanted"))
         return
     if not _channel.taken:
         _channel.taken = True
         config.pluginmanager.register(_Recorder(config), "gatekeeper-recorder-session")
+        _narrow(config, _channel.wanted)
+
+
+def _narrow(config: Any, wanted: Any) -> None:
+    """Collect what the gate names and nothing else, with the settings that the command has; no failure ends the run."""
+    if wanted:
+        config.args = [*wanted["only"], *wanted["last"]]
+        config.option.maxfail = 0
+        config.pluginmanager.register(_Narrowed(wanted), "gatekeeper-recorder-narrowed")
 
 
 def _bounded(value: object) -> str:
@@ -110,6 +139,90 @@ def _outcome(report: Any) -> str:
 _RANK = {"passed": 0, "xpassed": 1, "skipped": 2, "xfailed": 2, "errored": 3, "failed": 4}
 
 
+class _Selection:
+    """Leaves out of the session what the gate does not want to run. Tests outside the tree are none of its business.
+
+    `ids` or `files`: only these tests, only tests of these files; no other file is loaded. `known`: every test but
+    these; all are listed.
+    """
+
+    def __init__(self, config: Any, wanted: dict[str, list[str]]) -> None:
+        self.config = config
+        self.root = str(config.rootpath)
+        self.files = set(wanted.get("files", ()))
+        self.ids = set(wanted.get("ids", ()))
+        self.known = None if "known" not in wanted else set(wanted["known"])
+        self.loaded = self.files | {i.partition("::")[0] for i in self.ids}
+        self.left_out = False
+
+    def _relative(self, path: str) -> str:
+        place = os.path.relpath(os.path.normpath(os.path.join(self.root, path)), ROOT)
+        return place.encode("utf-8", "backslashreplace").decode("utf-8")
+
+    def _id(self, nodeid: str) -> str:
+        path, colons, rest = nodeid.partition("::")
+        return self._relative(path) + colons + rest.encode("utf-8", "backslashreplace").decode("utf-8")
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_ignore_collect(self, collection_path: Any) -> bool | None:
+        if self.known is not None or collection_path.name in ("__init__.py", "conftest.py") or collection_path.is_dir():
+            return None
+        place = self._relative(str(collection_path))
+        return None if place.startswith("../") or place in self.loaded else True
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, config: Any, items: list[Any]) -> None:
+        ids = [self._id(item.nodeid) for item in items]
+        if self.known is not None:
+            if hasattr(config, "workeroutput"):
+                config.workeroutput["gatekeeper_listed"] = ids
+            else:
+                send_listed(ids)
+        keep: list[Any] = []
+        drop: list[Any] = []
+        for name, item in zip(ids, items, strict=True):
+            (keep if name.startswith("../") or self._wants(name) else drop).append(item)
+        if drop:
+            self.left_out = True
+            items[:] = keep
+            config.hook.pytest_deselected(items=drop)
+
+    def _wants(self, name: str) -> bool:
+        if self.known is not None:
+            return name not in self.known
+        return name in self.ids or name.partition("::")[0] in self.files
+
+    def pytest_sessionfinish(self, session: Any) -> None:
+        # A command of several steps goes on to the next one.
+        if int(session.exitstatus) == NOTHING_COLLECTED:
+            session.exitstatus = 0
+
+
+def send_listed(ids: list[str]) -> None:
+    """Send the names of all tests that there are."""
+    for start in range(0, len(ids), CHUNK):
+        _channel.send("listed", ids=ids[start : start + CHUNK])
+
+
+class _Narrowed:
+    """The tests of some files come last: what reorders or deselects tests does not see them."""
+
+    def __init__(self, wanted: Any) -> None:
+        self.wanted = wanted
+        self.last = frozenset(wanted["last"])
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_collection_modifyitems(self, items: Any) -> Any:
+        last = [item for item in items if str(item.path) in self.last]
+        items[:] = [item for item in items if str(item.path) not in self.last]
+        yield
+        items.extend(last)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        node.workerinput["gatekeeper_wanted"] = self.wanted
+
+
 class _Worker:
     """In a worker of pytest-xdist: hands what only a worker knows to the controlling process."""
 
@@ -132,6 +245,7 @@ class _Recorder:
         self.cases: dict[str, dict[str, Any]] = {}
         self.broken: set[str] = set()
         self.nodes_collected = False
+        self.listed = False
         self.deselected = 0
         ini = getattr(config, "inipath", None)
         _channel.send(
@@ -160,6 +274,9 @@ class _Recorder:
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
         output = getattr(node, "workeroutput", None) or {}
+        if "gatekeeper_listed" in output and not self.listed:
+            self.listed = True
+            send_listed(list(output["gatekeeper_listed"]))
         self.deselected = max(self.deselected, int(output.get("gatekeeper_deselected", 0)))
 
     def pytest_deselected(self, items: Any) -> None:

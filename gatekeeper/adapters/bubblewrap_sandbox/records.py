@@ -44,6 +44,7 @@ class Connection:
         self._cases: list[CaseResult] = []
         self._collectors = 0
         self._collected: list[str] = []
+        self._listed: list[str] = []
         self._deselected = 0
         self._exit_code: int | None = None
         self.closed = False
@@ -92,6 +93,7 @@ class Connection:
             config_files=self._config_files,
             collected_ids=tuple(self._collected),
             deselected=self._deselected,
+            listed_ids=tuple(self._listed),
         )
 
     def _take(self, record: dict[str, Any]) -> None:
@@ -119,6 +121,12 @@ class Connection:
                 if len(self._collected) + len(ids) > MAX_IDS:
                     raise Malformed("too many tests")
                 self._collected += ids
+            case "listed":
+                # Names as the gate has them, and not relative to pytest's own root.
+                ids = _strings(record.get("ids"), MAX_IDS)
+                if len(self._listed) + len(ids) > MAX_IDS:
+                    raise Malformed("too many tests")
+                self._listed += ids
             case "deselected":
                 self._once("deselected")
                 self._deselected = _integer(record.get("count"), 0)

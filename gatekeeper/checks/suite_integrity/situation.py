@@ -12,7 +12,7 @@ from functools import cached_property
 from gatekeeper.domain.evidence import Evidence
 from gatekeeper.domain.globs import matches_any, test_id_matches
 from gatekeeper.domain.instruments import InstrumentKind, Instruments
-from gatekeeper.domain.testrun import CaseResult, Outcome, RunRole
+from gatekeeper.domain.testrun import CaseResult, Outcome, RunRole, completed
 from gatekeeper.domain.ticket import PermitKind
 from gatekeeper.domain.tree import Tree, text
 from gatekeeper.errors import CouldNotCheck
@@ -93,8 +93,14 @@ class Situation:
 
     @cached_property
     def before(self) -> Results | None:
-        """The target tip."""
-        return self.results(RunRole.BASE)
+        """The target tip; of tests that need not be run there, what is known of them."""
+        cases: list[CaseResult] = []
+        for run in (r for r in self.evidence.runs if r.role is RunRole.BASE):
+            known = self.evidence.run(RunRole.BASE_INSTRUMENTS, run.suite) or self.evidence.run(
+                RunRole.MERGED, run.suite
+            )
+            cases += map(self._located, completed(run, known))
+        return Results(cases) if cases else None
 
     @cached_property
     def restored(self) -> Results | None:

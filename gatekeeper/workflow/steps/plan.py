@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from gatekeeper.domain.decision import Plan
 from gatekeeper.domain.instruments import InstrumentKind, Instruments
+from gatekeeper.domain.selection import Selection
 from gatekeeper.domain.testrun import RunRole
 from gatekeeper.domain.ticket import Suite, SuiteKind, Ticket
 from gatekeeper.domain.tree import GITLINK
@@ -24,6 +25,8 @@ class PlannedRun:
     role: RunRole
     suite: Suite
     tree_oid: str
+    part: Selection | None = None
+    """The tests that are needed; None for the whole suite."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,8 @@ class Planned:
     runs: tuple[PlannedRun, ...]
     bent: tuple[str, ...]
     """Changed paths that bend runs (tests, settings, scripts)."""
+    later: tuple[PlannedRun, ...] = ()
+    """Runs that compare: how much of each is needed follows from what the first ones show."""
 
 
 def suites_of(ticket: Ticket, settings_suites: tuple[Suite, ...]) -> tuple[Suite, ...]:
@@ -64,7 +69,7 @@ def run(tools: Tools, intake: Intake, checkout: Checkout) -> Planned:
     """Ask the policy for the tier and lay out the runs.
 
     Without a changed test or instrument the run on the merge result decides alone. Otherwise the base's instruments
-    decide on head's code, and the target tip shows what was there before.
+    decide on head's code as well; what the target tip shows is compared afterwards, as far as it is not known by then.
     """
     change, mirror = checkout.change, checkout.mirror
     base, merged = tools.git.tree(mirror, change.base_tree), tools.git.tree(mirror, change.merge_tree)
@@ -84,7 +89,8 @@ def run(tools: Tools, intake: Intake, checkout: Checkout) -> Planned:
     instruments = Instruments(checkout.settings, suites, base)
     kinds = {p.path: instruments.kind(p.path) for p in change.paths}
     bent = tuple(path for path, kind in kinds.items() if kind is not None and kind.bends_runs)
-    trees = [(RunRole.MERGED, change.merge_tree)]
+    first = [(RunRole.MERGED, change.merge_tree)]
+    later: list[tuple[RunRole, str, Selection | None]] = []
     if bent:
         restored: dict[str, tuple[str, str] | None] = {}
         carried: dict[str, tuple[str, str] | None] = {}
@@ -95,14 +101,20 @@ def run(tools: Tools, intake: Intake, checkout: Checkout) -> Planned:
             restored[path.path] = (path.old.mode, path.old.oid) if path.old else None
             if kind in (InstrumentKind.TEST, InstrumentKind.TEST_SUPPORT) and path.new and path.new.mode != GITLINK:
                 carried[path.path] = (path.new.mode, path.new.oid)
-        trees.append((RunRole.BASE_INSTRUMENTS, tools.git.compose(mirror, change.merge_tree, restored)))
-        trees.append((RunRole.BASE, change.base_tree))
-        if any(kinds[p] is InstrumentKind.TEST for p in carried):
-            trees.append((RunRole.NEW_TESTS_ON_BASE, tools.git.compose(mirror, change.base_tree, carried)))
-    runs = tuple(
-        PlannedRun(f"{role.value}-{index}", role, suite, oid)
-        for role, oid in trees
-        for index, suite in enumerate(suites)
-        if role in (RunRole.MERGED, RunRole.BASE) or suite.kind is SuiteKind.TEST
-    )
-    return Planned(plan, suites, runs, bent)
+        first.append((RunRole.BASE_INSTRUMENTS, tools.git.compose(mirror, change.merge_tree, restored)))
+        later.append((RunRole.BASE, change.base_tree, None))
+        tests = tuple(p for p in carried if kinds[p] is InstrumentKind.TEST)
+        if tests:
+            probed = tools.git.compose(mirror, change.base_tree, carried)
+            later.append((RunRole.NEW_TESTS_ON_BASE, probed, Selection(files=tests)))
+
+    def laid_out(role: RunRole, oid: str, part: Selection | None) -> list[PlannedRun]:
+        return [
+            PlannedRun(f"{role.value}-{index}", role, suite, oid, part)
+            for index, suite in enumerate(suites)
+            if role in (RunRole.MERGED, RunRole.BASE) or suite.kind is SuiteKind.TEST
+        ]
+
+    runs = [run for role, oid in first for run in laid_out(role, oid, None)]
+    following = [run for role, oid, part in later for run in laid_out(role, oid, part)]
+    return Planned(plan, suites, tuple(runs), bent, tuple(following))

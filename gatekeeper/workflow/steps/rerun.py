@@ -6,8 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from gatekeeper.domain.ports import Limits, RunRequest, TestEnvironment
+from gatekeeper.domain.selection import Selection
 from gatekeeper.domain.submission import Submission
-from gatekeeper.domain.testrun import CaseResult, RunRole, SuiteRun, Termination
+from gatekeeper.domain.testrun import CaseResult, Outcome, RunRole, SuiteRun, Termination, outcomes_by_id
+from gatekeeper.domain.ticket import SuiteKind
+from gatekeeper.workflow.kept_runs import BaseRun
 from gatekeeper.workflow.steps.checkout import Checkout
 from gatekeeper.workflow.steps.plan import Planned, PlannedRun
 from gatekeeper.workflow.tools import Tools
@@ -30,28 +33,56 @@ def limits_of(run: PlannedRun, limits: Limits) -> Limits:
 
 
 def one(tools: Tools, checkout: Checkout, run: PlannedRun, where: TestEnvironment, run_id: str) -> SuiteRun:
-    """Run the suite on the tree; a run of the target's own tests on the target's own code is reused where it is kept."""
+    """Run the suite, or the part of it that is needed, on the tree.
+
+    A run of the target's own tests on the target's own code is reused where it is kept. Where a part was wanted and the
+    suite could not be told so, the whole of it is run.
+    """
     if tools.kept is None or run.role is not RunRole.BASE:
         return _run(tools, checkout, run, where, run_id)
-    key = (checkout.mirror.path, run.tree_oid, where.digest, where.python, run.suite, limits_of(run, tools.limits))
+    key = BaseRun(
+        repository=str(checkout.mirror.path),
+        tree=run.tree_oid,
+        environment=where.digest,
+        python=where.python,
+        suite=run.suite,
+        limits=limits_of(run, tools.limits),
+        part=run.part,
+        gate=tools.gate_version,
+    )
     made = tools.kept.get(key, lambda: _run(tools, checkout, run, where, run_id))
     return replace(made, id=f"{run_id}-{run.id}")
 
 
 def _run(tools: Tools, checkout: Checkout, run: PlannedRun, where: TestEnvironment, run_id: str) -> SuiteRun:
     tree = tools.git.export(checkout.mirror, run.tree_oid)
-    made = tools.sandbox.run(
-        RunRequest(
-            id=f"{run_id}-{run.id}",
-            role=run.role,
-            suite=run.suite,
-            tree_oid=run.tree_oid,
-            tree=tree,
-            environment=where,
-            limits=limits_of(run, tools.limits),
-        )
+    part = run.part
+    request = RunRequest(
+        id=f"{run_id}-{run.id}",
+        role=run.role,
+        suite=run.suite,
+        tree_oid=run.tree_oid,
+        tree=tree,
+        environment=where,
+        limits=limits_of(run, tools.limits),
+        tests=part.tests if part is not None and run.suite.runner not in ("pytest", "command") else (),
+        files=part.as_file() if part is not None else {},
     )
+    made = tools.sandbox.run(request)
+    if part is not None:
+        # Told apart by what came back: the part that was wanted, or not.
+        whole = not _as_wanted(made, part)
+        made = tools.sandbox.run(replace(request, tests=(), files={})) if whole else replace(made, partial=True)
     return without_secrets(tools, made)
+
+
+def _as_wanted(made: SuiteRun, part: Selection) -> bool:
+    """The part was run, and where the other tests were to be listed, they are."""
+    if made.termination is not Termination.EXITED:
+        return False
+    if part.known is None:
+        return bool(made.cases)
+    return bool(made.sessions) and all(s.complete and s.listed_ids for s in made.sessions)
 
 
 def without_secrets(tools: Tools, run: SuiteRun) -> SuiteRun:
@@ -77,16 +108,68 @@ def without_secrets(tools: Tools, run: SuiteRun) -> SuiteRun:
 
 
 def controls(planned: Planned, checkout: Checkout, runs: Sequence[SuiteRun]) -> tuple[PlannedRun, ...]:
-    """Runs on the target tip that are still needed: for every suite that did not simply pass on the merge result."""
-    seen = {(r.role, r.suite) for r in runs}
+    """Runs that compare, as far as the first ones leave a question.
+
+    On the target tip, for every suite that did not simply pass on the merge result: all of it. Where instruments
+    changed or a test is silent: every test but those that are known to pass with the target's own instruments, and the
+    names of all. Changed tests on the target's code: their own files alone.
+    """
     needed = []
     for index, suite in enumerate(planned.suites):
-        bad = any(
-            r.suite == suite.name
-            and r.role is RunRole.MERGED
-            and (r.termination is not Termination.EXITED or r.exit_code != 0 or not r.cases)
-            for r in runs
+        first = {r.role: r for r in runs if r.suite == suite.name}
+        later = {r.role: r for r in planned.later if r.suite == suite}
+        merged, restored = first.get(RunRole.MERGED), first.get(RunRole.BASE_INSTRUMENTS)
+        base = later.get(RunRole.BASE) or PlannedRun(
+            f"{RunRole.BASE.value}-{index}", RunRole.BASE, suite, checkout.change.base_tree
         )
-        if bad and (RunRole.BASE, suite.name) not in seen:
-            needed.append(PlannedRun(f"{RunRole.BASE.value}-{index}", RunRole.BASE, suite, checkout.change.base_tree))
+        if RunRole.BASE not in first:
+            if merged is not None and not _simply_passed(merged):
+                needed.append(base)
+            elif RunRole.BASE in later:
+                needed.append(replace(base, part=_known(merged, restored)))
+            elif merged is not None and suite.kind is SuiteKind.TEST and _silent(merged) and _recorded(merged):
+                needed.append(replace(base, part=_known(merged, merged)))
+        probe = later.get(RunRole.NEW_TESTS_ON_BASE)
+        if probe is not None and RunRole.NEW_TESTS_ON_BASE not in first:
+            narrow = merged is not None and (merged.sessions or suite.runner not in ("command", "pytest"))
+            needed.append(probe if narrow else replace(probe, part=None))
     return tuple(needed)
+
+
+def shared(
+    needed: Sequence[PlannedRun], runs: Sequence[SuiteRun]
+) -> tuple[tuple[SuiteRun, ...], tuple[PlannedRun, ...]]:
+    """(runs of `needed` that were made already under another role, those still to be made).
+
+    The same suite on the same tree, whole, in this verification: a change of tests alone has them all, since its merge
+    result is the target's code with its tests.
+    """
+    made = {(r.suite, r.tree): r for r in runs if not r.partial}
+    same = {run: made[key] for run in needed if (key := (run.suite.name, run.tree_oid)) in made}
+    found = tuple(replace(old, role=run.role, id=f"{old.id.rpartition('-')[0]}-{run.id}") for run, old in same.items())
+    return found, tuple(run for run in needed if run not in same)
+
+
+def _simply_passed(run: SuiteRun) -> bool:
+    return run.termination is Termination.EXITED and run.exit_code == 0 and bool(run.cases)
+
+
+def _silent(run: SuiteRun) -> bool:
+    """A test did not simply pass, so it matters what it did before."""
+    return any(c.outcome is not Outcome.PASSED for c in run.cases)
+
+
+def _known(merged: SuiteRun | None, restored: SuiteRun | None) -> Selection | None:
+    """What need not be run on the target tip: tests that passed with the target's own instruments, and pass with the
+    change's. None where the runs can not be told apart test by test.
+    """
+    if merged is None or restored is None or not _recorded(merged) or not _recorded(restored):
+        return None
+    passing = [
+        {i for i, seen in outcomes_by_id(r.cases).items() if set(seen) == {Outcome.PASSED}} for r in (merged, restored)
+    ]
+    return Selection(known=tuple(sorted(passing[0] & passing[1])))
+
+
+def _recorded(run: SuiteRun) -> bool:
+    return run.termination is Termination.EXITED and bool(run.sessions) and all(s.complete for s in run.sessions)

@@ -1,0 +1,34 @@
+"""Which tests of a suite to run, where not all are needed. The same words reach every runner that can be told so."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+SELECTION_FILE = "select.json"
+"""Name among the gate's own files in the sandbox; the recorder in the tests' environment reads it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """A part of a suite. Exactly one of the three is given."""
+
+    ids: tuple[str, ...] = ()
+    """Only these tests."""
+    files: tuple[str, ...] = ()
+    """Only tests of these files, by path in the tree."""
+    known: tuple[str, ...] | None = None
+    """Every test but these; the names of all of them are told."""
+
+    def as_file(self) -> Mapping[str, bytes]:
+        """The file that says it to the recorder."""
+        words: dict[str, tuple[str, ...]] = {"ids": self.ids, "files": self.files}
+        if self.known is not None:
+            words = {"known": self.known}
+        return {SELECTION_FILE: json.dumps(words).encode("ascii")}
+
+    @property
+    def tests(self) -> tuple[str, ...]:
+        """What a structured runner without the recorder can be told; empty where it can not."""
+        return self.ids or self.files
