@@ -6,6 +6,7 @@ import os
 import sys
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -26,6 +27,7 @@ class Format(StrEnum):
 
     TEXT = "text"
     JSON = "json"
+    SARIF = "sarif"
 
 
 def read_input(path: Path, what: str, limit: int = MAX_INPUT_BYTES) -> bytes:
@@ -63,7 +65,9 @@ def register(app: typer.Typer) -> None:
         environment: Annotated[
             str, typer.Option(help="auto (from the base's locks), host (the gate's own Python and pytest), or a path.")
         ] = "auto",
-        output: Annotated[Format, typer.Option("--format", help="text for people, json for programs.")] = Format.TEXT,
+        output: Annotated[
+            Format, typer.Option("--format", help="text for people, json for programs, sarif for code scanning.")
+        ] = Format.TEXT,
         approval: Annotated[
             list[Path] | None, typer.Option(help="A signed approval from `gatekeeper review`; may be repeated.")
         ] = None,
@@ -81,6 +85,10 @@ def register(app: typer.Typer) -> None:
             bool,
             typer.Option("--publish", help="Store the signed statements in the repository's refs/notes/attestations."),
         ] = False,
+        brief: Annotated[
+            Path | None,
+            typer.Option(help="Write what an agent needs to mend the change to this file; empty where it is accepted."),
+        ] = None,
         timeout: Annotated[float, typer.Option(min=1, help="Seconds that one run of a suite may take.")] = 600.0,
         quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress on standard error.")] = False,
     ) -> int:
@@ -92,7 +100,6 @@ def register(app: typer.Typer) -> None:
         from gatekeeper.domain.submission import Submission
 
         started, begun = time.time(), time.perf_counter()
-        as_json = output is Format.JSON
         try:
             _require_environment(environment)
             submission = Submission(
@@ -107,18 +114,27 @@ def register(app: typer.Typer) -> None:
             )
             trust_bytes = read_input(trust, "trust file") if trust else None
             with progress(enabled=not quiet) as listener:
-                return _check(submission, trust_bytes, attestation, publish, timeout, as_json, listener, started, begun)
+                asked = _Asked(output, attestation, brief, publish, timeout)
+                return _check(submission, trust_bytes, asked, listener, started, begun)
         except UsageError as error:
-            return _usage(error, as_json)
+            return _usage(error, output)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What the caller wants of a check beside its verdict."""
+
+    output: Format
+    attestation: Path | None
+    brief: Path | None
+    publish: bool
+    timeout_s: float
 
 
 def _check(
     submission: Submission,
     trust: bytes | None,
-    attestation: Path | None,
-    publish: bool,
-    timeout: float,
-    as_json: bool,
+    asked: _Asked,
     listener: Listener,
     started: float,
     begun: float,
@@ -129,27 +145,44 @@ def _check(
     if os.environ.get("GATEKEEPER_LOG"):
         listener = _logged(listener)
     outcome = one_shot.check(
-        submission, trust=trust, publish=publish, timeout_s=timeout, listener=listener, started=started, begun=begun
+        submission,
+        trust=trust,
+        publish=asked.publish,
+        timeout_s=asked.timeout_s,
+        listener=listener,
+        started=started,
+        begun=begun,
     )
-    if attestation is not None:
-        outcome = one_shot.write_attestation(outcome, attestation)
+    if asked.attestation is not None:
+        outcome = one_shot.write_attestation(outcome, asked.attestation)
+    if asked.brief is not None:
+        outcome = one_shot.write_brief(outcome, asked.brief)
     if os.environ.get("GATEKEEPER_LOG"):
         _log_outcome(outcome)
     if trouble := one_shot.keep_report(outcome, submission.target_ref):
         print(f"gatekeeper check: {trouble}", file=sys.stderr)
     listener("DONE", {})
-    if as_json:
-        from gatekeeper.formats.report_json import document, dumps
-
-        text = dumps(document(outcome))
-    else:
-        from gatekeeper.cli.report_text import report
-
-        text = report(outcome, color=sys.stdout.isatty() and "NO_COLOR" not in os.environ)
-    sys.stdout.write(text + "\n")
+    sys.stdout.write(_shown(outcome, submission, asked.output) + "\n")
     # A full disk or a closed pipe must not leave a status that says accepted over half a report.
     sys.stdout.flush()
     return EXIT_STATUS[outcome.verdict]
+
+
+def _shown(outcome: Outcome, submission: Submission, output: Format) -> str:
+    if output is Format.JSON:
+        from gatekeeper.formats.report_json import document, dumps
+
+        return dumps(document(outcome))
+    if output is Format.SARIF:
+        from gatekeeper import __version__
+        from gatekeeper.formats import sarif
+        from gatekeeper.formats.report_json import dumps
+
+        docs = os.environ.get("GATEKEEPER_DOCS_URL", "")
+        return dumps(sarif.document(outcome, version=__version__, docs=docs, repository=submission.repository))
+    from gatekeeper.cli.report_text import report
+
+    return report(outcome, color=sys.stdout.isatty() and "NO_COLOR" not in os.environ)
 
 
 def _logged(listener: Listener) -> Listener:
@@ -178,8 +211,14 @@ def _log_outcome(outcome: Outcome) -> None:
         log.debug("suite %s on %s: %s, status %s", run.suite, run.role.value, run.termination.value, run.exit_code)
 
 
-def _usage(error: GatekeeperError, as_json: bool) -> int:
-    if as_json:
+def _usage(error: GatekeeperError, output: Format) -> int:
+    if output is Format.SARIF:
+        from gatekeeper import __version__
+        from gatekeeper.formats import sarif
+        from gatekeeper.formats.report_json import dumps
+
+        sys.stdout.write(dumps(sarif.usage_error(error, version=__version__)) + "\n")
+    elif output is Format.JSON:
         from gatekeeper.formats.report_json import SCHEMA, dumps
 
         row = {"code": error.code, "message": error.message, "next_action": error.next_action}
