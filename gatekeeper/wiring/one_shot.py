@@ -137,6 +137,22 @@ def write_attestation(outcome: Outcome, path: Path) -> Outcome:
     return replace(outcome, attestation={**outcome.attestation, "file": str(path)})
 
 
+def write_brief(outcome: Outcome, path: Path) -> Outcome:
+    """Write the repair brief. One that cannot be handed over is a fault of its own: an older one may lie there."""
+    from gatekeeper.formats.repair_brief import repair_brief
+
+    try:
+        path.write_text(repair_brief(outcome), encoding="utf-8")
+    except OSError as error:
+        trouble = finding("STORE_FAILED", f"The brief cannot be written to {str(path)!r}: {error.strerror}.")
+        return replace(
+            outcome,
+            verdict=worst([outcome.verdict, Verdict.UNDECIDED]),
+            findings=ordered([*outcome.findings, trouble]),
+        )
+    return outcome
+
+
 def report_store(where: Paths) -> FileReports:
     """Reports of `check` on this machine."""
     from gatekeeper.adapters.file_reports import FileReports
