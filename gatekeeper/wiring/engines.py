@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from gatekeeper.adapters.opa_policy import OpaPolicy
     from gatekeeper.adapters.rego_policy import RegoPolicy
     from gatekeeper.adapters.semgrep_scanner import SemgrepScanner
+    from gatekeeper.domain.ports import ToolchainBuilder
 
 
 def policy_engine(directory: Path | None = None, settings: PolicySettings | None = None) -> RegoPolicy | OpaPolicy:
@@ -94,6 +95,15 @@ def environment_builder(where: Paths) -> UvEnvironmentBuilder:
     from gatekeeper.adapters.environment_builder import UvEnvironmentBuilder
 
     return UvEnvironmentBuilder(where, recorder_distribution(), TREE)
+
+
+def toolchains(where: Paths) -> tuple[ToolchainBuilder, ...]:
+    """Languages other than Python, for the environment of the tests."""
+    from gatekeeper.adapters.bubblewrap_sandbox import TREE
+    from gatekeeper.adapters.environment_builder.store import built
+    from gatekeeper.adapters.node_toolchain import NodeToolchain
+
+    return (NodeToolchain(where, TREE, built),)
 
 
 def secret_scanner(where: Paths) -> KingfisherScanner:

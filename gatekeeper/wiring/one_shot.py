@@ -42,6 +42,7 @@ def check_tools(where: Paths, *, trust: bytes | None, publish: bool, timeout_s: 
         yield Tools(
             git=engines.git_repositories(where),
             environments=engines.environment_builder(where),
+            toolchains=engines.toolchains(where),
             sandbox=engines.sandbox(where),
             secrets=secrets,
             code=engines.code_scanner(),

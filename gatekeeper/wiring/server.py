@@ -51,6 +51,7 @@ def service_tools(where: Paths, *, trust: bytes | None, timeout_s: float, verifi
         yield Tools(
             git=engines.git_repositories(where, engines.remotes(machine.gate_settings(where).sources)),
             environments=engines.environment_builder(where),
+            toolchains=engines.toolchains(where),
             sandbox=engines.sandbox(where, niceness=SANDBOX_NICENESS),
             secrets=secrets,
             code=engines.code_scanner(),

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
+from gatekeeper.adapters.bubblewrap_sandbox import node_runners
 from gatekeeper.domain.ports import RunRequest
 from gatekeeper.domain.testrun import SuiteReport
 
@@ -37,7 +38,9 @@ def structured(name: str) -> StructuredRunner | None:
     return _RUNNERS.get(name)
 
 
-_RUNNERS: Mapping[str, StructuredRunner] = {}
+_RUNNERS: Mapping[str, StructuredRunner] = {
+    **node_runners.RUNNERS,
+}
 
 
 def replaced(words: Sequence[str], python: str) -> list[str]:
