@@ -17,6 +17,8 @@ class Effort:
     """Test files that are run again by the second witness."""
     reruns: int
     """How often a test that differed is run again, on each of the two trees."""
+    witness_s: float = 60.0
+    """Wall seconds after which the second witness begins with no further file."""
 
 
 DEFAULT = {

@@ -87,6 +87,10 @@ class TestEnvironment:
     env: Mapping[str, str] = field(default_factory=dict)
     missing: tuple[str, ...] = ()
     """Guarantees this environment lacks (e.g. not_from_base_lock for `host`)."""
+    programs: Mapping[str, str] = field(default_factory=dict)
+    """Absolute paths inside of further programs, by name, as toolchains put them there (`node`, `go`)."""
+    scratch: tuple[str, ...] = ()
+    """Folders inside that lie in a read-only mount and can be written: empty, in memory."""
 
 
 class EnvironmentBuilder(Protocol):
@@ -137,6 +141,11 @@ class RunRequest:
     """The gate's own argument vector instead of the suite's command; `{python}` stands for the interpreter."""
     collect: tuple[str, ...] = ()
     """Absolute paths inside, of files that come back as `SuiteRun.outputs`. Written by tested code: a claim."""
+    only: tuple[str, ...] = ()
+    """For pytest with the recorder, in an opaque command too: paths below the tree; nothing else is collected, and no
+    option ends the run at a failure."""
+    last: tuple[str, ...] = ()
+    """Beside `only`: further paths whose tests come after all others, whatever settings reorder or deselect."""
 
 
 GATE_FILES = "/run/gate"

@@ -22,6 +22,8 @@ PLUGIN = "gatekeeper_pytest_recorder"
 
 MAX_REPORT_BYTES = 16 * 1024 * 1024
 MAX_REPORTS = 64
+MAX_WANTED = 32 * 1024
+"""Bytes of what the recorder is told to collect: it comes in one packet."""
 
 # Starts pytest with nothing of the tree on sys.path, so that a file named pytest.py cannot take its place; then puts
 # the working directory last, where it completes the path as `python -m pytest` would but shadows nothing.
@@ -99,6 +101,19 @@ def inner_command(request: RunRequest) -> list[str]:
     return argv
 
 
+def wanted(request: RunRequest, at: str = TREE) -> str:
+    """What the recorder is told to collect, as JSON in ASCII; empty for everything. Raises `CouldNotCheck`."""
+    if not request.only and not request.last:
+        return ""
+    for path in (*request.only, *request.last):
+        if PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts or "\0" in path:
+            raise CouldNotCheck("SANDBOX_FAILED", f"The test file {path!r} is not inside the tree.")
+    text = json.dumps({"only": [f"{at}/{p}" for p in request.only], "last": [f"{at}/{p}" for p in request.last]})
+    if len(text) > MAX_WANTED:
+        raise CouldNotCheck("SANDBOX_FAILED", f"The test files' names have more than {MAX_WANTED} bytes.")
+    return text
+
+
 def handed_over(request: RunRequest) -> list[str]:
     """What the sandbox gives back after the run: globs below the tree, or plain paths below the root."""
     if request.program:
@@ -125,6 +140,27 @@ def working_directory(suite: Suite, tree: Path, at: str = TREE) -> str:
         if place.is_symlink() or not place.is_dir():
             raise _unusable(suite, f"its workdir {suite.workdir!r} is not a directory of the tree")
     return str(inside)
+
+
+def check_places(request: RunRequest, at: str = TREE) -> None:
+    """What the environment puts into the tree must not land elsewhere: nothing on the way there may be a link or a file.
+
+    Raises `CouldNotCheck` (SANDBOX_FAILED, blame change).
+    """
+    for _, inside in request.environment.mounts:
+        if not inside.startswith(f"{at}/"):
+            continue
+        place = request.tree
+        for part in PurePosixPath(inside.removeprefix(f"{at}/")).parts:
+            place /= part
+            if place.is_symlink() or (place.exists() and not place.is_dir()):
+                name = place.relative_to(request.tree)
+                raise CouldNotCheck(
+                    "SANDBOX_FAILED",
+                    f"{str(name)!r} of the tree is in the way of what the environment installs there.",
+                    blame="change",
+                    next_action="Take it out of the repository: the gate installs it from the target branch's lock.",
+                )
 
 
 def _unusable(suite: Suite, why: str) -> CouldNotCheck:
@@ -187,8 +223,10 @@ def bubblewrap_arguments(
     options += ["--proc", "/proc", "--dev", "/dev"]
     options += ["--size", tmp, "--tmpfs", "/dev/shm", "--perms", "1777", "--size", tmp, "--tmpfs", "/tmp"]  # noqa: S108
     options += ["--dir", "/run", "--dir", "/var", "--symlink", "../tmp", "/var/tmp"]  # noqa: S108
+    within = [m for m in request.environment.mounts if m[1].startswith(f"{at}/")]
     for host, inside in request.environment.mounts:
-        options += ["--ro-bind", host, inside]
+        if (host, inside) not in within:
+            options += ["--ro-bind", host, inside]
     for inside, path in sockets.items():
         options += ["--ro-bind", str(path), inside]
     if gate_files is not None:
@@ -197,6 +235,10 @@ def bubblewrap_arguments(
     if over is not None:
         options += ["--overlay-src", str(over)]
     options += ["--tmp-overlay", at]
+    for host, inside in within:
+        options += ["--ro-bind", host, inside]
+    for inside in request.environment.scratch:
+        options += ["--size", tmp, "--tmpfs", inside]
     options += [
         "--cap-drop",
         "ALL",

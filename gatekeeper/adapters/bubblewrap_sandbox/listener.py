@@ -22,8 +22,10 @@ _MAX_REPORTS_BYTES = 64 * 1024 * 1024
 class Listener:
     """The sockets of one run: records of pytest processes, and report files."""
 
-    def __init__(self, directory: Path, root: str) -> None:
+    def __init__(self, directory: Path, root: str, wanted: str = "") -> None:
+        """`wanted` is what the recorder of an outermost pytest process is told to collect, as JSON; empty: everything."""
         self._root = root
+        self._wanted = wanted
         self._peers: list[tuple[int, Connection]] = []
         self._nested: set[int] = set()
         self._reports: list[bytearray] = []
@@ -54,11 +56,14 @@ class Listener:
         peer.setblocking(False)
         pid = int.from_bytes(peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)[:4], "little")
         connection = Connection(os.urandom(16).hex(), self._root, second=any(p == pid for p, _ in self._peers))
-        if self._inside_another(pid):
+        nested = self._inside_another(pid)
+        if nested:
             self._nested.add(len(self._peers))
         self._peers.append((pid, connection))
+        # A nested process is pytest under test, or a worker, which its own controller tells what to collect.
+        greeting = f"{connection.nonce}\n{self._wanted}" if self._wanted and not nested else connection.nonce
         try:
-            peer.send(connection.nonce.encode("ascii"))
+            peer.send(greeting.encode("ascii"))
         except OSError:
             peer.close()
             return

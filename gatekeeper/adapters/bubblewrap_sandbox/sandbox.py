@@ -94,13 +94,14 @@ class BubblewrapSandbox:
     def _run_on(self, machine: Machine, request: RunRequest) -> SuiteRun:
         inner = command.inner_command(request)
         working = command.working_directory(request.suite, request.tree, self._at)
+        command.check_places(request, self._at)
         started = time.monotonic()
         try:
             with contextlib.ExitStack() as stack:
                 stop = stack.enter_context(self._under_way.entered(request.id))
                 _hold(request.tree, stack)
                 directory = self._run_directory(stack)
-                sockets = Listener(directory, self._at)
+                sockets = Listener(directory, self._at, command.wanted(request, self._at))
                 stack.callback(sockets.close)
                 group = None
                 if machine.hierarchy is not None:
