@@ -196,7 +196,8 @@ def _removed(situation: Situation, path: str, name: str, gone: list[str], test: 
         # Another language, or tests made at run time: a new name can not be told from a loss.
         effect = Effect.ASKS
     line = test.line if test else None
-    return finding("TEST_REMOVED", message + f": {_some(gone)}.", path=path, line=line, evidence=_seen(situation, gone), key=f"{path}::{name}", effect=effect)  # fmt: skip
+    which = "" if gone == [f"{path}::{name}"] else f": {_some(gone)}"
+    return finding("TEST_REMOVED", f"{message}{which}.", path=path, line=line, evidence=_seen(situation, gone), key=f"{path}::{name}", effect=effect)  # fmt: skip
 
 
 def _interface(situation: Situation, ids: list[str]) -> bool:
