@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from gatekeeper.domain.flake import Repeated
 from gatekeeper.domain.testrun import CaseResult, Outcome, SuiteRun
 
 
@@ -50,6 +51,16 @@ class Sighting:
 
 
 @dataclass(frozen=True)
+class Uncollected:
+    """A test file in whose source stand tests that the deciding run does not show, though nothing explains it."""
+
+    suite: str
+    file: str
+    control: Sight
+    """The target tip's own file on the target tip's code."""
+
+
+@dataclass(frozen=True)
 class Witnessed:
     """The second witness."""
 
@@ -57,6 +68,7 @@ class Witnessed:
     left_out: tuple[str, ...] = ()
     """Test files that it should have run and did not (a budget, a runner that cannot do it)."""
     sightings: tuple[Sighting, ...] = ()
+    uncollected: tuple[Uncollected, ...] = ()
     reasons: tuple[str, ...] = ()
     """Why there was a witness where the tier alone asks for none."""
     controls: tuple[SuiteRun, ...] = ()
@@ -75,3 +87,8 @@ class Flaky:
     """Tests that were run again because they differed."""
 
     runs: tuple[SuiteRun, ...] = ()
+    tests: tuple[Repeated, ...] = ()
+    left_out: tuple[tuple[str, str], ...] = ()
+    """(suite, why none of its failing tests was run again)."""
+    trouble: tuple[str, str] | None = None
+    """(code, message): the register could not be read or written, and excuses nothing."""

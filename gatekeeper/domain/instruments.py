@@ -135,6 +135,11 @@ class Instruments:
         self._scripts = scripts_of(self._suites, base)
         self._base = base
 
+    @property
+    def scripts(self) -> frozenset[str]:
+        """Files of the base that the suites run, directly or through another script."""
+        return self._scripts
+
     def kind(self, path: str) -> InstrumentKind | None:
         """What `path` is, or None for ordinary code and text."""
         parts = path.split("/")

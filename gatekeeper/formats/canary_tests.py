@@ -41,7 +41,10 @@ _SOMETIMES: tuple[tuple[str, Mapping[str, Outcome]], ...] = (
     ("def {f}():\n    assert [] or None\n", {"{f}": _FAILED}),
     ("def {f}():\n    class Wrong(AssertionError):\n        pass\n\n    raise Wrong({n})\n", {"{f}": _FAILED}),
     ("def {f}():\n    if {n} != {m}:\n        pytest.fail('{n}')\n", {"{f}": _FAILED}),
-    ("@pytest.fixture\ndef {x}():\n    yield\n    raise OSError({n})\n\n\ndef {f}({x}):\n    pass\n", {"{f}": _ERRORED}),
+    (
+        "@pytest.fixture\ndef {x}():\n    yield\n    raise OSError({n})\n\n\ndef {f}({x}):\n    pass\n",
+        {"{f}": _ERRORED},
+    ),
     ("def {f}():\n    unittest.mock.Mock().assert_called_once_with({n})\n", {"{f}": _FAILED}),
     ("def {f}():\n    pytest.skip('{n}')\n", {"{f}": _SKIPPED}),
 )

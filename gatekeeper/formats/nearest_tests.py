@@ -11,17 +11,18 @@ from collections import deque
 from collections.abc import Iterable, Mapping
 
 _IMPORT = re.compile(
-    r"^[ \t]*(?:from[ \t]+(\.*[\w.]*)[ \t]+import[ \t]+(\([^)]{0,4000}\)|[^\n#;]*)|import[ \t]+([^\n#;]*))", re.MULTILINE
+    r"^[ \t]*(?:from[ \t]+(\.*[\w.]*)[ \t]+import[ \t]+(\([^)]{0,4000}\)|[^\n#;]*)|import[ \t]+([^\n#;]*))",
+    re.MULTILINE,
 )
 _ROOTS = ("src/", "lib/", "python/")
 _MOST_NAMES = 200
 
 
 def nearest(changed: Iterable[str], tests: Iterable[str], sources: Mapping[str, str]) -> list[str]:
-    """`tests` in the order of their distance from `changed`, both paths; `sources` are texts of modules by path.
+    """Those of `tests` to which `changed` leads, by distance, both paths; `sources` are texts of modules by path.
 
     A test module that is itself among the changed comes first. A conftest.py counts as imported by every test below its
-    folder. Those that nothing leads to come last, the likeliest by name first.
+    folder. Where nothing leads to any, the one that is likeliest by name.
     """
     touched = set(changed)
     importers: dict[str, set[str]] = {}
@@ -50,7 +51,8 @@ def nearest(changed: Iterable[str], tests: Iterable[str], sources: Mapping[str, 
         alike = any(s in _stem(path) for s in stems)
         return distance.get(path, far), not alike, path
 
-    return sorted(wanted, key=rank)
+    found = sorted(wanted, key=rank)
+    return [p for p in found if p in distance] or found[:1]
 
 
 def _stem(path: str) -> str:

@@ -113,6 +113,11 @@ def weakened(old: Values, new: Values, tests: Iterable[str] = ()) -> list[str]:
     return out
 
 
+def listed(table: Values, key: str) -> list[str]:
+    """The words of one setting, pytest's own where the table has none."""
+    return _list(table, key)
+
+
 def _list(table: Values, key: str) -> list[str]:
     value = table.get(key, _DEFAULTS.get(key, ""))
     if isinstance(value, list):

@@ -44,6 +44,7 @@ def step_table(tools: Tools) -> dict[str, Callable[..., Any]]:
         "code": scan.code,
         "again": again.run,
         "witness": witness.run,
+        "witness_again": witness.recheck,
         "measure": measure.run,
         "decide": _decide,
         "attest": _attest_step,
@@ -190,6 +191,7 @@ def _gather(
     calls: list[tuple[str, tuple[Any, ...]]] = []
     if where is not None:
         calls += [("rerun", (found, run, where, submission.run_id)) for run in planned.runs]
+        calls.append(("witness", (found, planned, where, submission.run_id)))
     calls[1:1] = [("code", (found,)), ("secrets", (found,))]
     for (name, _), result in zip(calls, durable.parallel(calls), strict=True):
         value = taken(result)
@@ -197,6 +199,8 @@ def _gather(
             secrets = value
         elif name == "code":
             code = value
+        elif name == "witness":
+            followed[name] = value
         elif value is not None:
             runs.append(value)
     if where is not None:
@@ -207,9 +211,11 @@ def _gather(
             repeated = [("rerun", (found, run, where, submission.run_id)) for run in needed]
             runs += [r for r in map(taken, durable.parallel(repeated)) if r is not None]
         after = (found, planned, tuple(runs), where, submission.run_id)
-        names = ("again", "witness", "measure")
-        for name, result in zip(names, durable.parallel([(name, after) for name in names]), strict=True):
-            followed[name] = taken(result)
+        further: list[tuple[str, tuple[Any, ...]]] = [("again", after), ("measure", after)]
+        further.append(("witness_again", (*after, followed.get("witness"))))
+        for (name, _), result in zip(further, durable.parallel(further), strict=True):
+            if (value := taken(result)) is not None:
+                followed[name.removesuffix("_again")] = value
     words = where.description if where is not None else ""
     return Gathered(
         tuple(runs), secrets, code, followed.get("witness"), followed.get("measure"), followed.get("again"), words

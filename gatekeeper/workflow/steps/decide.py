@@ -13,6 +13,7 @@ from gatekeeper.checks import (
     instruction_drift,
     leaked_secrets,
     rerun_match,
+    second_witness,
     suite_integrity,
     suite_results,
     supply_chain,
@@ -35,6 +36,7 @@ from gatekeeper.workflow.tools import Tools
 CHECKS: tuple[tuple[str, Callable[[Evidence], tuple[Finding, ...]]], ...] = (
     ("suite_results", suite_results.check),
     ("suite_integrity", suite_integrity.check),
+    ("second_witness", second_witness.check),
     ("rerun_match", rerun_match.check),
     ("declared_scope", declared_scope.check),
     ("implementation_gaming", implementation_gaming.check),
