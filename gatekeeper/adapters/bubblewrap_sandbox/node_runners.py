@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import functools
 import posixpath
+import re
 import shlex
 from collections.abc import Mapping
 from importlib import resources
+from pathlib import Path, PurePosixPath
 
 from gatekeeper.domain.ports import GATE_FILES, RunRequest
 from gatekeeper.domain.testrun import SuiteReport
@@ -18,6 +20,12 @@ from gatekeeper.formats.node_events import parse_node_events
 
 _SHARED = "node_events.mjs"
 _MODULES = "node_modules"
+_MAX_MANIFEST = 1024 * 1024
+_SOURCE = (".js", ".cjs", ".mjs", ".jsx", ".ts", ".cts", ".mts", ".tsx")
+
+TREE = "/repo"
+"""Where the tree is inside, as in `command`."""
+
 # What takes the tests into the runner's own process, or its reporter away.
 _REFUSED = {
     "node": ("--test-isolation", "--experimental-test-isolation", "--test-reporter", "--watch", "--test-update-snapshots"),
@@ -34,8 +42,12 @@ def _reporter(name: str) -> bytes:
 class _NodeProgram:
     """What the three have in common."""
 
-    name = ""
-    reporter = ""
+    name: str
+    reporter: str
+
+    def argv(self, request: RunRequest) -> list[str]:
+        """See `StructuredRunner.argv`."""
+        raise NotImplementedError
 
     def files(self) -> Mapping[str, bytes]:
         """The reporter, and what the reporters share."""
@@ -70,7 +82,8 @@ class _NodeProgram:
     def selected(self, request: RunRequest) -> list[str]:
         """The files of `RunRequest.tests`, relative to the suite's directory."""
         files = dict.fromkeys(t.split("::", 1)[0] for t in request.tests)
-        return [f"./{posixpath.relpath(f, request.suite.workdir)}" for f in files]
+        near = {f: posixpath.relpath(f, request.suite.workdir) for f in files if f.endswith(_SOURCE)}
+        return [f"./{name}" for name in near.values() if not name.startswith("../")]
 
 
 class NodeTest(_NodeProgram):
@@ -93,4 +106,65 @@ class NodeTest(_NodeProgram):
         ]  # fmt: skip
 
 
-RUNNERS = {runner.name: runner for runner in (NodeTest(),)}
+class Jest(_NodeProgram):
+    """jest of the base's lock, its reporter replaced, snapshots never written, tests in processes of their own."""
+
+    name = "jest"
+    reporter = "jest.mjs"
+
+    def argv(self, request: RunRequest) -> list[str]:
+        """See `StructuredRunner.argv`."""
+        program, version = _program(request, "jest", "bin/jest.js")
+        files = self.selected(request)
+        extra = self.own_arguments(request)
+        if files:
+            extra = [w for w in extra if w.startswith("-")]
+        argv = [
+            self.node(request), program, "--ci", "--reporters=default", f"--reporters={GATE_FILES}/{self.reporter}",
+            "--testLocationInResults", "--watchman=false", "--passWithNoTests=false", "--colors=false", "--maxWorkers=2",
+        ]  # fmt: skip
+        if version >= 29:
+            argv.append("--workerIdleMemoryLimit=64GB")  # never runs in jest's own process, a single file either
+        return [*argv, *extra, *(["--runTestsByPath", *files] if files else [])]
+
+
+class Vitest(_NodeProgram):
+    """vitest of the base's lock, its reporter replaced, every file in a process of its own."""
+
+    name = "vitest"
+    reporter = "vitest.mjs"
+
+    def argv(self, request: RunRequest) -> list[str]:
+        """See `StructuredRunner.argv`."""
+        program, _ = _program(request, "vitest", "vitest.mjs")
+        files = self.selected(request)
+        extra = self.own_arguments(request)
+        if files:
+            extra = [w for w in extra if w.startswith("-")]
+        return [
+            self.node(request), program, "run", "--reporter=default", f"--reporter={GATE_FILES}/{self.reporter}",
+            "--pool=forks", "--includeTaskLocation", "--passWithNoTests=false", "--no-color",
+            *extra, *(f.removeprefix("./") for f in files),
+        ]  # fmt: skip
+
+
+def _program(request: RunRequest, package: str, entry: str) -> tuple[str, int]:
+    """(path inside of a runner's program, its major version): of the nearest node_modules. Raises `ValueError`."""
+    mounts = {inside: Path(host) for host, inside in request.environment.mounts}
+    folder = PurePosixPath(request.suite.workdir)
+    for place in (folder, *folder.parents):
+        inside = posixpath.normpath(posixpath.join(TREE, place, _MODULES))
+        found = mounts.get(inside, request.tree / place / _MODULES) / package
+        if (found / entry).is_file() and (found / "package.json").is_file():
+            return f"{inside}/{package}/{entry}", _major(found / "package.json")
+    raise ValueError(f"{package} is not among the packages of its package-lock.json")
+
+
+def _major(manifest: Path) -> int:
+    if manifest.is_symlink() or manifest.stat().st_size > _MAX_MANIFEST:
+        return 0
+    found = re.search(rb'"version"\s*:\s*"(\d{1,6})\.', manifest.read_bytes())
+    return int(found[1]) if found else 0
+
+
+RUNNERS: Mapping[str, _NodeProgram] = {runner.name: runner for runner in (NodeTest(), Jest(), Vitest())}

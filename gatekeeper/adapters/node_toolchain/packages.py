@@ -51,10 +51,10 @@ def install(project: NpmProject, place: Path, *, node: Node, npm: Path, cache: P
     except OSError as error:
         raise CouldNotCheck("ENVIRONMENT_FAILED", f"npm cannot be started: {error}.", blame="gate") from error
     if done.returncode:
-        words = "".join(c if c.isprintable() or c == "\n" else "?" for c in done.stderr[-20_000:]).strip()
+        words = "".join(c if c.isprintable() or c == "\n" else "?" for c in done.stderr[:20_000]).strip()
         raise CouldNotCheck(
             "ENVIRONMENT_FAILED",
-            f"The packages of package-lock.json cannot be installed: {redacted(words)[-1500:]}",
+            f"The packages of package-lock.json cannot be installed: {redacted(words)[:1500]}",
             next_action="Make `npm ci --ignore-scripts` work on the target branch, and the registry reachable for the gate.",
         )
     modules = place / "node_modules"
