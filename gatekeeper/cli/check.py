@@ -182,7 +182,12 @@ def _shown(outcome: Outcome, submission: Submission, output: Format) -> str:
         return dumps(sarif.document(outcome, version=__version__, docs=docs, repository=submission.repository))
     from gatekeeper.cli.report_text import report
 
-    return report(outcome, color=sys.stdout.isatty() and "NO_COLOR" not in os.environ)
+    if not sys.stdout.isatty():
+        return report(outcome)
+    from shutil import get_terminal_size
+
+    width = min(max(get_terminal_size().columns, 60), 120)
+    return report(outcome, color="NO_COLOR" not in os.environ, width=width)
 
 
 def _logged(listener: Listener) -> Listener:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
+from collections import Counter
+from collections.abc import Iterable, Sequence
 
 from gatekeeper.domain.decision import Outcome
-from gatekeeper.domain.finding import Finding
+from gatekeeper.domain.finding import Finding, Seen
 from gatekeeper.domain.testrun import SuiteRun, Termination
 from gatekeeper.domain.verdict import Blame, Effect, Verdict
+from gatekeeper.errors import reasons
+from gatekeeper.formats.repair_brief import PLACES
 from gatekeeper.formats.text_safety import harmless
 
 COLOR = {
@@ -24,74 +29,163 @@ HEADLINE = {
 }
 WIDTH = 110
 MAX_EVIDENCE_LINES = 12
+MAX_MESSAGE = 900
+"""Characters of a message; the whole of it is in the JSON."""
+IN_FULL = 3
+"""Findings of one code that are told with evidence and advice; the rest only where they are and what is wrong."""
+SHORT = {
+    "merged": "the merge",
+    "base_instruments": "the merge with the target's tests",
+    "base": "the target branch",
+    "new_tests_on_base": "the target's code with the change's tests",
+}
+_PLAIN = ("tests_failed", "checks_failed")
+_AS_SEEN = re.compile(r"\S+: .* on the target branch, .* on the merge result")
+"""Evidence that says of one test what `seen` says."""
 
 
-def report(outcome: Outcome, *, color: bool = False) -> str:
-    """The whole report as text."""
+def report(outcome: Outcome, *, color: bool = False, width: int = WIDTH) -> str:
+    """The whole report as text, no line of the gate wider than `width`."""
     paint = COLOR[outcome.verdict] if color else ""
-    lines = [f"{paint}{HEADLINE[outcome.verdict]}{chr(27) + '[0m' if color else ''}{_subject(outcome)}"]
-    reasons = [f for f in outcome.findings if f.effect is not Effect.ADVISES]
+    reasons_ = [f for f in outcome.findings if f.effect is not Effect.ADVISES]
     advice = [f for f in outcome.findings if f.effect is Effect.ADVISES]
-    for number, found in enumerate(reasons, 1):
-        lines += ["", *finding_lines(found, f"{number}.")]
+    count = f", {len(reasons_)} reasons" if len(reasons_) > 1 else ""
+    lines = [f"{paint}{HEADLINE[outcome.verdict]}{chr(27) + '[0m' if color else ''}{count}", *_subject(outcome, width)]
+    known: set[str] = set()
+    short = False
+    for number, (found, brief) in enumerate(_told(reasons_), 1):
+        lines += [] if short and brief else [""]
+        short = brief
+        if brief:
+            where = f" {_where(found)}" if found.path is not None else ""
+            text = f"{number}. {found.code}{where}: {harmless(found.message, newlines=False)}"
+            lines += wrapped(text[: width * 2], "   ", width=width)
+            continue
+        why = "" if found.code in known else _why(found)
+        known.add(found.code)
+        lines += finding_lines(found, f"{number}.", why=why, width=width)
     if advice:
         lines += ["", "Notes (these do not block):"]
         for found in advice:
-            lines += finding_lines(found, "-", brief=True)
-    lines += ["", *_facts(outcome)]
+            lines += finding_lines(found, "-", brief=True, width=width)
+    lines += ["", *_facts(outcome, width), *_next(outcome, width)]
     return "\n".join(lines)
 
 
-def _subject(outcome: Outcome) -> str:
-    parts = []
+def _told(found: Sequence[Finding]) -> Iterable[tuple[Finding, bool]]:
+    """Each with whether it is told in brief: one of many alike."""
+    total, told = Counter(f.code for f in found), Counter[str]()
+    for one in found:
+        told[one.code] += 1
+        yield one, total[one.code] > IN_FULL + 1 and told[one.code] > IN_FULL
+
+
+def _why(found: Finding) -> str:
+    """Why it matters, where that does not go without saying."""
+    if found.category in _PLAIN:
+        return ""
+    entry = reasons().get(found.code)
+    return entry.meaning if entry else ""
+
+
+def _subject(outcome: Outcome, width: int) -> list[str]:
+    lines = []
     if outcome.ticket is not None:
-        parts.append(harmless(f"{outcome.ticket.id}: {outcome.ticket.title}").replace("\n", " "))
+        title = harmless(f"{outcome.ticket.id}: {outcome.ticket.title}", newlines=False)
+        lines += wrapped(f"ticket   {title[:300]}", "         ", width=width)
     if outcome.head:
-        parts.append(f"head {outcome.head[:12]} onto {outcome.base[:12] if outcome.base else '?'}")
-    return "  " + ", ".join(parts) if parts else ""
-
-
-def finding_lines(found: Finding, mark: str, *, brief: bool = False) -> list[str]:
-    """One finding for people; its code and category are the gate's own words, all else is made harmless."""
-    where = ""
-    if found.path is not None:
-        where = f" {harmless(found.path)}" + (f":{found.line}" if found.line else "")
-    blame = f", blame {found.blame.value}" if found.blame is not Blame.NONE else ""
-    lines = wrapped(f"{mark} {found.category} / {found.code}{blame}{where}", "   ")
-    lines += wrapped(harmless(found.message), "   ", first="   ")
-    if brief:
-        return lines
-    shown = harmless(found.evidence).strip("\n").splitlines()
-    if shown:
-        cut = shown[-MAX_EVIDENCE_LINES:] if len(shown) > MAX_EVIDENCE_LINES else shown
-        if len(cut) < len(shown):
-            lines.append(f"     | ... {len(shown) - len(cut)} lines before")
-        lines += [f"     | {line[: WIDTH * 2]}" for line in cut]
-    lines += wrapped(f"-> {found.next_action}", "      ", first="   ")
+        where = f" ({harmless(outcome.target_ref)})" if outcome.target_ref else ""
+        text = f"change   head {outcome.head[:12]} onto {outcome.base[:12] if outcome.base else '?'}{where}"
+        lines += wrapped(text, "         ", width=width)
     return lines
 
 
-def wrapped(text: str, indent: str, first: str = "") -> list[str]:
-    """Lines no wider than the report, the later ones indented."""
+def finding_lines(found: Finding, mark: str, *, why: str = "", brief: bool = False, width: int = WIDTH) -> list[str]:
+    """One finding for people; its code and category are the gate's own words, all else is made harmless.
+
+    `why` says why it matters; it comes from the registry, or from a server's answer.
+    """
+    where = f"  {_where(found)}" if found.path is not None else ""
+    blame = f", blame {found.blame.value}" if found.blame is not Blame.NONE else ""
+    lines = wrapped(f"{mark} {found.category} / {found.code}{blame}{where}", "   ", width=width)
+    message = harmless(found.message)
+    if len(message) > MAX_MESSAGE:
+        message = f"{message[:MAX_MESSAGE]} ... ({len(message) - MAX_MESSAGE} characters more)"
+    lines += wrapped(message, "   ", first="   ", width=width)
+    if brief:
+        return lines
+    lines += _seen_lines(found.seen, width)
+    lines += _evidence_lines(found, width)
+    if why and why.rstrip(".") not in found.message:
+        lines += wrapped(f"why: {harmless(why)}", "        ", first="   ", width=width)
+    lines += wrapped(f"->   {found.next_action}", "        ", first="   ", width=width)
+    return lines
+
+
+def _where(found: Finding) -> str:
+    return harmless(found.path or "", newlines=False) + (f":{found.line}" if found.line else "")
+
+
+def _seen_lines(seen: Sequence[Seen], width: int) -> list[str]:
+    """`seen: failed on the merge, passed on the target branch`; the suite where there are several."""
+    if not seen:
+        return []
+    several = len({s.suite for s in seen}) > 1
+    told = [
+        f"{harmless(s.what, newlines=False)} on {_place(s.role)}"
+        + (f" in {harmless(s.suite, newlines=False)}" if several else "")
+        for s in seen[:10]
+    ]
+    return wrapped(f"seen: {'; '.join(told)}", "         ", first="   ", width=width)
+
+
+def _place(role: str) -> str:
+    return SHORT.get(role) or PLACES.get(role) or harmless(role.replace("_", " "), newlines=False)
+
+
+def _evidence_lines(found: Finding, width: int) -> list[str]:
+    shown = harmless(found.evidence).strip("\n").splitlines()
+    if found.seen and sum(1 for line in shown if _AS_SEEN.fullmatch(line)) == 1:
+        shown = [line for line in shown if not _AS_SEEN.fullmatch(line)]
+    if len(shown) == 1 and shown[0].strip() and shown[0].strip() in found.message:
+        return []
+    cut = shown[-MAX_EVIDENCE_LINES:]
+    lines = [f"     | ... {len(shown) - len(cut)} lines before"] if len(cut) < len(shown) else []
+    for line in cut:
+        room = width * 2
+        lines.append(f"     | {line if len(line) <= room else line[:room] + '...'}".rstrip())
+    return lines
+
+
+def wrapped(text: str, indent: str, first: str = "", *, width: int = WIDTH) -> list[str]:
+    """Lines no wider than the report, the later ones indented; a name is broken only where no line can hold it."""
     out: list[str] = []
     for part in text.splitlines() or [""]:
-        out += textwrap.wrap(part, WIDTH, initial_indent=first, subsequent_indent=indent) or [first]
+        out += textwrap.wrap(part, width, initial_indent=first, subsequent_indent=indent, break_on_hyphens=False) or [
+            first.rstrip()
+        ]
     return out
 
 
-def _facts(outcome: Outcome) -> list[str]:
-    lines = [f"run      {_run(run)}" for run in outcome.runs]
+def _facts(outcome: Outcome, width: int) -> list[str]:
+    lines: list[str] = []
+    for run in outcome.runs:
+        lines += wrapped(f"run      {_run(run)}", "         ", width=width)
+    if outcome.environment:
+        lines += wrapped(f"with     {harmless(outcome.environment, newlines=False)}", "         ", width=width)
     missing = sorted({m for r in outcome.runs for m in r.engine.missing})
     if missing:
-        lines.append(f"sandbox  weaker than it should be here: no {', no '.join(missing)}")
+        lines += wrapped(
+            f"sandbox  weaker than it should be here: no {', no '.join(missing)}", "         ", width=width
+        )
     if outcome.plan is not None:
         why = "; ".join(harmless(r.message) for r in outcome.plan.tier_reasons) or "nothing raises it"
-        lines += wrapped(f"policy   tier {outcome.plan.tier.value} ({why})", "         ")
-        lines.append(
-            f"         bundle {outcome.plan.bundle.name} {outcome.plan.bundle.revision}, sha256 {outcome.plan.bundle.digest[:16]}"
-        )
-    for need in outcome.needs:
-        lines.append(f"needs    {need.count} x {need.role}: {need.cause}")
+        lines += wrapped(f"policy   tier {outcome.plan.tier.value} ({why})", "         ", width=width)
+        bundle = outcome.plan.bundle
+        lines.append(f"         bundle {bundle.name} {bundle.revision}, sha256 {bundle.digest[:16]}")
+    lines += [f"needs    {need.count} x {need.role}: {need.cause}" for need in outcome.needs]
+    if outcome.waived:
+        lines += wrapped(f"waived   {', '.join(outcome.waived)}", "         ", width=width)
     if outcome.attestation:
         lines.append(
             f"signed   {outcome.attestation['payload_sha256'][:16]} with {outcome.attestation['keyid']} (mode {outcome.mode.value})"
@@ -111,4 +205,17 @@ def _facts(outcome: Outcome) -> list[str]:
 def _run(run: SuiteRun) -> str:
     counts = ", ".join(f"{n} {word}" for word, n in sorted(run.counts.items())) or "no single results"
     end = f"exit {run.exit_code}" if run.termination is Termination.EXITED else run.termination.value.replace("_", " ")
-    return f"{run.suite} on {run.role.value.replace('_', ' ')}: {end}, {counts} ({run.wall_s:.1f} s, {run.guarantee or 'no guarantee'})"
+    return (
+        f"{harmless(run.suite, newlines=False)} on {_place(run.role.value)}: {end}, {counts}"
+        f" ({run.wall_s:.1f} s, {run.guarantee or 'no guarantee'})"
+    )
+
+
+def _next(outcome: Outcome, width: int) -> list[str]:
+    words = {
+        Verdict.ACCEPTED: "",
+        Verdict.REJECTED: "mend what the reasons name, commit, check again (--brief FILE tells an agent)",
+        Verdict.NEEDS_HUMAN: "a reviewer looks with `gatekeeper review`; check again with the signed --approval",
+        Verdict.UNDECIDED: "do what the reasons name, then check again",
+    }[outcome.verdict]
+    return wrapped(f"next     {words}", "         ", width=width) if words else []

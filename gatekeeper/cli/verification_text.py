@@ -13,7 +13,7 @@ from gatekeeper.cli.connection import block, line, moment, word
 from gatekeeper.cli.listing import short
 from gatekeeper.cli.report_text import COLOR, HEADLINE, finding_lines, wrapped
 from gatekeeper.client import change_state_of, state_of, verdict_of
-from gatekeeper.domain.finding import Finding
+from gatekeeper.domain.finding import Finding, Seen
 from gatekeeper.domain.lifecycle import ChangeState, VerificationState
 from gatekeeper.domain.verdict import EXIT_STATUS, Blame, Effect, Verdict
 
@@ -63,8 +63,9 @@ def report(
     """
     lines = [headline(made, color=color), ""]
     found = [_finding(f) for f in made.findings[:MAX_FINDINGS]]
+    why = {f.code: block(f.why) for f in made.findings[:MAX_FINDINGS]}
     for number, one in enumerate((f for f in found if f.effect is not Effect.ADVISES), 1):
-        lines += [*finding_lines(one, f"{number}."), ""]
+        lines += [*finding_lines(one, f"{number}.", why=why.get(one.code, "")), ""]
     advice = [f for f in found if f.effect is Effect.ADVISES]
     if advice:
         lines.append("Notes (these do not block):")
@@ -113,11 +114,16 @@ def _finding(message: FindingMessage) -> Finding:
         line=message.line if message.HasField("line") else None,
         evidence=message.evidence,
         primary=message.primary,
+        seen=tuple(
+            Seen(word(s.role, Run.Role, "ROLE_"), line(s.suite, 100), line(s.what, 200)) for s in message.seen[:50]
+        ),
     )
 
 
 def _facts(made: Verification) -> list[str]:
     lines = [f"run      {_run(run)}" for run in made.runs]
+    if made.environment:
+        lines += wrapped(f"with     {line(made.environment, 400)}", "         ")
     missing = sorted({line(m, 64) for r in made.runs for m in r.engine.missing})
     if missing:
         lines.append(f"sandbox  weaker than it should be there: no {', no '.join(missing)}")

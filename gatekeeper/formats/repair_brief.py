@@ -59,10 +59,11 @@ def repair_brief(outcome: Outcome, *, attempt: int | None = None) -> str:
     head = [*_headline(outcome, attempt), "", *_reading(), *_verdict_words(outcome, reasons)]
     closing = ["", *_untouched(outcome.ticket), "", *_next(outcome)]
     body: list[str] = []
+    below = [] if _withheld(outcome) else [r.log for r in _failing(outcome)]
     room = MAX_BYTES - _size([*head, *closing]) - 2_000
     told = 0
     for number, found in enumerate(reasons[:MAX_REASONS], 1):
-        rows = ["", *_reason(found, number)]
+        rows = ["", *_reason(found, number, below)]
         if _size([*body, *rows]) > room * 3 // 4:
             break
         body += rows
@@ -88,8 +89,8 @@ def _quoted(text: str) -> list[str]:
     rows = harmless(text).strip("\n").split("\n")
     rows = [r if len(r) <= MAX_LINE else f"{r[:MAX_LINE]}..." for r in rows]
     cut = rows[-MAX_QUOTED_LINES:]
-    left = [f"   | ... {len(rows) - len(cut)} lines before"] if len(cut) < len(rows) else []
-    return [*left, *(f"   | {r}".rstrip() for r in cut)]
+    left = [f"| ... {len(rows) - len(cut)} lines before"] if len(cut) < len(rows) else []
+    return [*left, *(f"| {r}".rstrip() for r in cut)]
 
 
 def _headline(outcome: Outcome, attempt: int | None) -> list[str]:
@@ -126,7 +127,8 @@ def _verdict_words(outcome: Outcome, reasons: Sequence[Finding]) -> list[str]:
     return []
 
 
-def _reason(found: Finding, number: int) -> list[str]:
+def _reason(found: Finding, number: int, below: Sequence[str]) -> list[str]:
+    """One reason. Evidence that is the end of a log which is quoted below is not quoted twice."""
     where = f"  {_line(found.path, 500)}{f':{found.line}' if found.line else ''}" if found.path else ""
     verb = "asks a person" if verdict_of(found) is Verdict.NEEDS_HUMAN else "blocks"
     rows = [f"{number}. {found.code} ({verb}){where}", f"   What is wrong: {_line(found.message)}"]
@@ -134,7 +136,7 @@ def _reason(found: Finding, number: int) -> list[str]:
     expected = EXPECTED.get(found.category)
     rows.append(f"   Expected: {expected}" if expected else f"   Why it matters: {reason(found.code).meaning}")
     rows.append(f"   Change next: {_line(found.next_action)}")
-    if found.evidence.strip():
+    if found.evidence.strip() and not any(log.endswith(found.evidence) for log in below):
         rows += _quoted(found.evidence)
     return rows
 
@@ -158,21 +160,29 @@ def place(role: str) -> str:
 
 def _logs(outcome: Outcome, room: int) -> list[str]:
     """The raw output of the runs on the merge result that failed."""
-    failing = [
-        r
-        for r in outcome.runs
-        if r.role is RunRole.MERGED and not (r.termination is Termination.EXITED and r.exit_code == 0)
-    ]
+    failing = _failing(outcome)
     if not failing or room < 1_000:
         return []
-    if any(f.category == "secret" for f in outcome.findings):
-        # Known secrets are redacted in logs; tests may print one in another form.
+    if _withheld(outcome):
         return ["", "The output of the failing suites is left out, since the change holds a credential."]
     lines: list[str] = []
     share = min(MAX_LOG, room // (2 * len(failing)))
     for run in failing:
         lines += ["", _ended(run), *_raw(run.log[-share:])]
     return lines
+
+
+def _failing(outcome: Outcome) -> list[SuiteRun]:
+    return [
+        r
+        for r in outcome.runs
+        if r.role is RunRole.MERGED and not (r.termination is Termination.EXITED and r.exit_code == 0)
+    ]
+
+
+def _withheld(outcome: Outcome) -> bool:
+    """Known secrets are redacted in logs; tests may print one in another form."""
+    return any(f.category == "secret" for f in outcome.findings)
 
 
 def _raw(log: str) -> list[str]:
@@ -211,6 +221,8 @@ def _permit(permit: Permit) -> str:
 def _next(outcome: Outcome) -> list[str]:
     if outcome.verdict is Verdict.NEEDS_HUMAN:
         return ["Submit nothing new unless a reviewer asks for it, or you can do without what raised the question."]
+    if outcome.verdict is Verdict.UNDECIDED and not any(f.blame is Blame.CHANGE for f in outcome.findings):
+        return ["Submit the same head again when the cause is mended; another commit does not help."]
     commands = list(dict.fromkeys(r.command for r in outcome.runs if r.role is RunRole.MERGED and r.command.strip()))
     lines = ["Then:"]
     for command in commands[:5]:
