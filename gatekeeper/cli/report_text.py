@@ -105,7 +105,7 @@ def finding_lines(found: Finding, mark: str, *, why: str = "", brief: bool = Fal
 
     `why` says why it matters; it comes from the registry, or from a server's answer.
     """
-    where = f"  {_where(found)}" if found.path is not None else ""
+    where = f" {_where(found)}" if found.path is not None else ""
     blame = f", blame {found.blame.value}" if found.blame is not Blame.NONE else ""
     lines = wrapped(f"{mark} {found.category} / {found.code}{blame}{where}", "   ", width=width)
     message = harmless(found.message)
@@ -118,7 +118,7 @@ def finding_lines(found: Finding, mark: str, *, why: str = "", brief: bool = Fal
     lines += _evidence_lines(found, width)
     if why and why.rstrip(".") not in found.message:
         lines += wrapped(f"why: {harmless(why)}", "        ", first="   ", width=width)
-    lines += wrapped(f"->   {found.next_action}", "        ", first="   ", width=width)
+    lines += wrapped(f"-> {found.next_action}", "      ", first="   ", width=width)
     return lines
 
 
