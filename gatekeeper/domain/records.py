@@ -151,6 +151,11 @@ class VerificationRecord:
     end_time: float | None = None
     expire_time: float | None = None
 
+    @property
+    def repository(self) -> str:
+        """Name of the repository that it belongs to."""
+        return self.change.partition("/changes/")[0]
+
 
 @dataclass(frozen=True)
 class ReviewRecord:

@@ -9,34 +9,26 @@ looks at the state first, in the transaction that stores the verdict.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 from gatekeeper.domain.decision import Outcome
 from gatekeeper.domain.finding import finding, from_error, ordered
-from gatekeeper.domain.lifecycle import CHANGE_MOVES, ChangeState, TicketState, VerificationState, after_verdict
+from gatekeeper.domain.lifecycle import CHANGE_MOVES, ChangeState, TicketState, VerificationState
 from gatekeeper.domain.ports import Durable
-from gatekeeper.domain.records import AttestationRecord, Page, ReviewRecord, VerificationRecord
-from gatekeeper.domain.service_ports import Transaction
-from gatekeeper.domain.statement import approval_statement
-from gatekeeper.domain.submission import Submission, Waiver
+from gatekeeper.domain.submission import Submission
 from gatekeeper.domain.verdict import Blame, Mode, Verdict
 from gatekeeper.errors import GatekeeperError
-from gatekeeper.formats.attestation_index import index_row
-from gatekeeper.formats.repair_brief import repair_brief
-from gatekeeper.formats.report_json import document
 from gatekeeper.workflow.pipeline import crash, step_table, verify
+from gatekeeper.workflow.service.conclusion import conclude, give_up, publish
 from gatekeeper.workflow.service.moves import move_change, move_verification
-from gatekeeper.workflow.service.service import Service, audited, note
+from gatekeeper.workflow.service.service import Service
+from gatekeeper.workflow.service.standing_reviews import approvals, waivers
 from gatekeeper.workflow.tools import Tools
 
 MAX_CLAIM_BYTES = 8 * 1024 * 1024
-MAX_CHANGES = 200
-"""Newest changes of a ticket whose reviews are looked at."""
-MAX_BUNDLE_FINDINGS = 1000
-"""Findings kept in the stored report; reasons are never left out."""
 
 
 @dataclass(frozen=True)
@@ -148,8 +140,8 @@ def begin(service: Service, tools: Tools, settings: RunSettings, name: str, numb
         repository = tx.repository(record.change.partition("/changes/")[0])
         ticket = tx.ticket(record.ticket, record.ticket_digest)
         newest = tx.ticket(record.ticket)
-        approvals = _approvals(tx, service, tools, record)
-        waivers = _waivers(tx, record)
+        signed = approvals(tx, service, tools, record)
+        excused = waivers(tx, record)
     if repository is None or ticket is None or newest is None:
         raise AssertionError(f"{name} has no repository or ticket")
     claim = _blob(service, record.claim_artifact, MAX_CLAIM_BYTES)
@@ -161,7 +153,7 @@ def begin(service: Service, tools: Tools, settings: RunSettings, name: str, numb
         ticket=ticket.document,
         claim=claim,
         environment=settings.environment,
-        approvals=approvals,
+        approvals=signed,
         run_id=f"{name.rpartition('/')[2]}-{number}",
         submitter=record.submitter.subject,
         on_behalf_of=record.submitter.on_behalf_of,
@@ -170,7 +162,7 @@ def begin(service: Service, tools: Tools, settings: RunSettings, name: str, numb
         attempt=record.attempt,
         purpose=record.purpose,
         merge_group=record.merge_group,
-        waivers=waivers,
+        waivers=excused,
         ticket_approved=ticket.state is TicketState.APPROVED and newest.digest == ticket.digest,
         bundle=str(bundle) if bundle else None,
     )
@@ -179,75 +171,6 @@ def begin(service: Service, tools: Tools, settings: RunSettings, name: str, numb
 
 def _blob(service: Service, name: str, limit: int) -> bytes | None:
     return service.blobs.read(name.rpartition("/")[2], limit) if name else None
-
-
-def _approvals(tx: Transaction, service: Service, tools: Tools, record: VerificationRecord) -> tuple[bytes, ...]:
-    """Statements of those who decided on this ticket: their own, else the desk's word that they did so at the API.
-
-    Which diff they saw is in the statement and is compared when the verdict is made. A request for changes goes along,
-    so that sending the same diff again does not get past it.
-    """
-    now = service.clock.now()
-    found: list[bytes] = []
-    for review, seen in _decisions(tx, record):
-        # A request for changes need not name the digests; it is about what was looked at.
-        diff = review.diff_digest if review.kind == "APPROVE" or seen is None else seen.diff_digest
-        ticket = review.ticket_digest if review.kind == "APPROVE" or seen is None else seen.ticket_digest
-        if ticket != record.ticket_digest:
-            continue
-        if review.statement_bundle:
-            found.append(review.statement_bundle)
-            continue
-        repository = tx.repository(record.change.partition("/changes/")[0])
-        if repository is None or seen is None or not diff or tools.desk is None:
-            continue
-        # Never the gate's own key: a gate must not approve what it judges.
-        signed = tools.desk.sign(
-            approval_statement(
-                reviewer=review.reviewer.subject,
-                decision="approve" if review.kind == "APPROVE" else "request_changes",
-                repository=repository.repository_uri or repository.source_uri,
-                target_ref=record.target_ref,
-                ticket_digest=ticket,
-                diff_digest=diff,
-                head=seen.head,
-                issued_at=review.create_time,
-                expires_at=review.expire_time or now + service.limits.approval_life_s,
-                reason="decided at the gate's API",
-            )
-        )
-        found.append(signed.bundle.encode())
-    return tuple(found)
-
-
-def _decisions(tx: Transaction, record: VerificationRecord) -> list[tuple[ReviewRecord, VerificationRecord | None]]:
-    """Each person's last word where it is an approval of this change, and their last one on every diff where it asks for
-    changes, whatever change of the ticket it was said of: another key or another diff in between takes nothing back.
-    """
-    others = tx.changes(_repository_of(record), Page(MAX_CHANGES), ticket=record.ticket)[:MAX_CHANGES]
-    names = {record.change, *(c.name for c in others)}
-    reviews = sorted((r for name in names for r in tx.reviews(name)), key=lambda r: (r.create_time, r.name))
-    last: dict[str, ReviewRecord] = {}
-    words: dict[tuple[str, str], tuple[ReviewRecord, VerificationRecord | None]] = {}
-    for review in reviews:
-        if review.kind not in ("APPROVE", "REQUEST_CHANGES"):
-            continue
-        seen = tx.verification(review.verification, report=False) if review.verification else None
-        words[review.reviewer.id, seen.diff_digest if seen else ""] = review, seen
-        if review.change == record.change:
-            last[review.reviewer.id] = review
-    # Requests for changes first: of too many statements the last ones are left out.
-    rows = sorted(words.values(), key=lambda row: row[0].kind, reverse=True)
-    return [(r, v) for r, v in rows if r.kind == "REQUEST_CHANGES" or last.get(r.reviewer.id) is r]
-
-
-def _waivers(tx: Transaction, record: VerificationRecord) -> tuple[Waiver, ...]:
-    return tuple(
-        Waiver(fingerprint, r.ticket_digest, r.diff_digest, r.reviewer.subject, r.expire_time)
-        for r in tx.reviews(record.change)
-        if r.kind == "WAIVE" and r.expire_time is not None
-        for fingerprint in r.waived_fingerprints
-    )
 
 
 def retry(service: Service, name: str, number: int) -> None:
@@ -291,141 +214,6 @@ STEP_WORDS = {
     "DECIDE": "decide",
     "ATTEST": "attest",
 }
-
-
-def conclude(service: Service, name: str, outcome: Outcome) -> bool:
-    """Store the verdict, its statements and what they lead to, in one transaction. False where it is final already."""
-    with service.records.transaction() as tx:
-        record = tx.verification(name)
-        if record is None or record.state.final:
-            return False
-        change = tx.change(record.change)
-        ticket = tx.ticket(record.ticket)
-        if change is None or ticket is None:
-            raise AssertionError(f"{name} has no change or ticket")
-        frozen = ticket.digest == record.ticket_digest and ticket.state is TicketState.APPROVED
-        newest = change.latest_verification == name
-        attested = outcome.attestation or {}
-        rows = _statements(service, record, outcome)
-        verdict_name = f"{_repository_of(record)}/attestations/{attested['payload_sha256']}" if attested else ""
-        current = bool(frozen and newest and not change.state.final)
-        if current:
-            tx.retire_verdicts(record)
-        stored = move_verification(
-            tx,
-            service,
-            record,
-            VerificationState.DECIDED,
-            None,
-            verdict=outcome.verdict,
-            current=current,
-            base=outcome.base or "",
-            merge_tree=outcome.merge_tree or "",
-            diff_digest=outcome.diff_digest,
-            people=outcome.people,
-            report=_report(outcome),
-            repair_brief=repair_brief(outcome, attempt=record.attempt),
-            attestation=verdict_name,
-            expire_time=attested.get("expires_at"),
-        )
-        for row in rows:
-            tx.add_attestation(replace(row, current=current and row.current))
-        audited(
-            tx,
-            service,
-            None,
-            "verification.decide",
-            name,
-            verdict=outcome.verdict.value,
-            head=record.head,
-            base=outcome.base,
-            codes=sorted({f.code for f in outcome.findings if f.effect.value != "advises"}),
-            attestation=attested.get("payload_sha256"),
-        )
-        if newest and not change.state.final:
-            _follow(tx, service, change.name, stored, outcome, frozen=frozen)
-    return True
-
-
-def _follow(
-    tx: Transaction, service: Service, name: str, record: VerificationRecord, outcome: Outcome, *, frozen: bool
-) -> None:
-    change = tx.change(name)
-    assert change is not None
-    state, reason = after_verdict(outcome.verdict, bool(change.open_questions)), ""
-    if not frozen and state is ChangeState.MERGEABLE:
-        state, reason = ChangeState.HUMAN_DECISION_NEEDED, "TICKET_CHANGED"
-    elif state is ChangeState.HUMAN_DECISION_NEEDED:
-        primary = next((f.code for f in outcome.findings if f.primary), "")
-        reason = "QUESTION_OPEN" if outcome.verdict is Verdict.ACCEPTED else primary
-    # A repetition of the gate's own is never an attempt of the agent.
-    counted = outcome.verdict is Verdict.REJECTED and not record.reason
-    move_change(
-        tx,
-        service,
-        change,
-        state,
-        None,
-        reason=reason,
-        verdict=outcome.verdict,
-        tier=outcome.plan.tier.value if outcome.plan else change.tier,
-        needs=tuple({"cause": n.cause, "role": n.role, "count": n.count} for n in outcome.needs),
-        attempts_used=change.attempts_used + (1 if counted else 0),
-    )
-
-
-def _report(outcome: Outcome) -> dict[str, Any]:
-    report = document(outcome)
-    del report["brief"]  # kept beside it, and with the attempt's number
-    attested = report["attestation"]
-    if attested:
-        # The statements are kept once, as attestations.
-        report["attestation"] = {k: v for k, v in attested.items() if k != "bundles"}
-    if len(report["findings"]) > MAX_BUNDLE_FINDINGS:
-        report["findings_omitted"] = len(report["findings"]) - MAX_BUNDLE_FINDINGS
-        report["findings"] = report["findings"][:MAX_BUNDLE_FINDINGS]
-    return report
-
-
-def _repository_of(record: VerificationRecord) -> str:
-    return record.change.partition("/changes/")[0]
-
-
-def _statements(service: Service, record: VerificationRecord, outcome: Outcome) -> Sequence[AttestationRecord]:
-    bundles = outcome.attestation["bundles"] if outcome.attestation else ()
-    return [
-        index_row(bundle, repository=_repository_of(record), verification=record.name, now=service.clock.now())
-        for bundle in bundles
-    ]
-
-
-def publish(service: Service, tools: Tools, name: str, outcome: Outcome) -> None:
-    """Put the statements where hooks look. A failure is recorded: the verdict is in the gate and can be fetched."""
-    with service.records.reading() as tx:
-        record = tx.verification(name, report=False)
-        repository = tx.repository(_repository_of(record)) if record else None
-    if record is None or repository is None or not record.current or not outcome.attestation:
-        return
-    what, data = "verification.published", {"head": record.head}
-    try:
-        data["where"] = tools.store.put(repository.source_uri, record.head, outcome.attestation["bundles"])
-    except GatekeeperError as error:
-        what, data["code"] = "verification.publish_failed", error.code
-    with service.records.transaction() as tx:
-        note(tx, service, what, name, None, data)
-
-
-def give_up(service: Service, name: str, why: str) -> None:
-    """Decide what could not be run to an end: undecided, blame gate."""
-    with service.records.reading() as tx:
-        record = tx.verification(name, report=False)
-    if record is not None:
-        found = finding("GATE_CRASHED", why)
-        conclude(
-            service,
-            name,
-            Outcome(Verdict.UNDECIDED, record.mode, ordered([found]), run_id="", head=record.head),
-        )
 
 
 def waiting(service: Service) -> list[tuple[str, str]]:
