@@ -13,6 +13,7 @@ from typing import Any, Protocol
 from gatekeeper.domain.change import Change
 from gatekeeper.domain.decision import BundleId, Plan, PolicyDecision
 from gatekeeper.domain.evidence import ScanReport
+from gatekeeper.domain.flake import FlakeRecord
 from gatekeeper.domain.settings import EnvironmentSettings
 from gatekeeper.domain.testrun import RunRole, SuiteRun
 from gatekeeper.domain.ticket import Suite
@@ -91,6 +92,8 @@ class TestEnvironment:
     """Absolute paths inside of further programs, by name, as toolchains put them there (`node`, `go`)."""
     scratch: tuple[str, ...] = ()
     """Folders inside that lie in a read-only mount and can be written: empty, in memory."""
+    layers: tuple[tuple[str, str], ...] = ()
+    """(path on the host, path inside): what is there can be read; what a run writes there is its own and goes with it."""
 
 
 class EnvironmentBuilder(Protocol):
@@ -145,7 +148,8 @@ class RunRequest:
     """For pytest with the recorder, in an opaque command too: paths below the tree; nothing else is collected, and no
     option ends the run at a failure."""
     last: tuple[str, ...] = ()
-    """Beside `only`: further paths whose tests come after all others, whatever settings reorder or deselect."""
+    """Beside `only`: further paths; half of their tests come after all others, half before, whatever settings reorder or
+    deselect."""
 
 
 GATE_FILES = "/run/gate"
@@ -247,6 +251,18 @@ class AttestationStore(Protocol):
 
     def get(self, repository: str, commit: str) -> tuple[str, ...]:
         """All bundles stored for a commit, newest last; unverified text."""
+
+
+class FlakeRegister(Protocol):
+    """Tests known to pass and fail on the same commit of a target branch. Raises `CouldNotCheck`
+    (FLAKE_REGISTER_UNREADABLE, STORE_FAILED) where it cannot be read or written; it then excuses nothing.
+    """
+
+    def known(self, repository: str, suite: str, tests: Sequence[str], now: float) -> Sequence[FlakeRecord]:
+        """Records of these tests of that repository that are not expired."""
+
+    def seen(self, records: Sequence[FlakeRecord]) -> None:
+        """Add what was seen; what is there already is merged with it."""
 
 
 class Clock(Protocol):

@@ -101,9 +101,10 @@ def toolchains(where: Paths) -> tuple[ToolchainBuilder, ...]:
     """Languages other than Python, for the environment of the tests."""
     from gatekeeper.adapters.bubblewrap_sandbox import TREE
     from gatekeeper.adapters.environment_builder.store import built
+    from gatekeeper.adapters.go_toolchain import GoToolchain
     from gatekeeper.adapters.node_toolchain import NodeToolchain
 
-    return (NodeToolchain(where, TREE, built),)
+    return (NodeToolchain(where, TREE, built), GoToolchain(where, built))
 
 
 def secret_scanner(where: Paths) -> KingfisherScanner:

@@ -227,6 +227,8 @@ def bubblewrap_arguments(
     for host, inside in request.environment.mounts:
         if (host, inside) not in within:
             options += ["--ro-bind", host, inside]
+    for host, inside in request.environment.layers:
+        options += ["--overlay-src", host, "--tmp-overlay", inside]
     for inside, path in sockets.items():
         options += ["--ro-bind", str(path), inside]
     if gate_files is not None:

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from gatekeeper.adapters.bubblewrap_sandbox import node_runners
+from gatekeeper.adapters.bubblewrap_sandbox.go_runner import GoRunner
 from gatekeeper.domain.ports import RunRequest
 from gatekeeper.domain.testrun import SuiteReport
 
@@ -40,6 +41,7 @@ def structured(name: str) -> StructuredRunner | None:
 
 _RUNNERS: Mapping[str, StructuredRunner] = {
     **node_runners.RUNNERS,
+    "go": GoRunner(),
 }
 
 
