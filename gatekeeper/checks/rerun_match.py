@@ -12,10 +12,13 @@ from gatekeeper.domain.finding import Finding, finding
 from gatekeeper.domain.submission import Claim
 from gatekeeper.domain.testrun import CaseResult, Outcome, RunRole, SuiteRun
 from gatekeeper.domain.ticket import Suite, SuiteKind
+from gatekeeper.formats.javascript_titles import Titles
 from gatekeeper.formats.junit_xml import junit_key, surplus
 
 MAX_NAMES = 8
 Key = tuple[str, str]
+_JAVASCRIPT = ("node", "jest", "vitest")
+"""Runners whose reports name tests otherwise than the gate does."""
 _BAD = frozenset({Outcome.FAILED, Outcome.ERRORED})
 _PASSED = frozenset({Outcome.PASSED, Outcome.XPASSED})
 _SKIPPED = frozenset({Outcome.SKIPPED, Outcome.XFAILED})
@@ -45,11 +48,12 @@ def check(evidence: Evidence) -> tuple[Finding, ...]:
         found.append(finding("CLAIM_OTHER_COMMIT", message))
     tests = [s for s in evidence.suites if s.kind is SuiteKind.TEST]
     runs = [r for s in tests if (r := evidence.run(RunRole.MERGED, s.name)) is not None]
+    unsteady = frozenset(i for s in tests if evidence.flaky for i in evidence.flaky.told_elsewhere(s.name))
     if not claim.commands or any(c.exit_code is None or not c.cmd.strip() for c in claim.commands):
         words = "names no command" if not claim.commands else "leaves out a command or its exit status"
         found.append(finding("CLAIM_COMMAND_MISSING", f"The claim {words}."))
     found += _commands(claim, evidence.suites)
-    found += _status(claim, runs)
+    found += _status(claim, runs, unsteady)
     if not claim.reports:
         if not claim.report_faults and any(r.cases for r in runs):
             found.append(finding("CLAIM_REPORT_MISSING", "The claim holds no test report."))
@@ -60,7 +64,7 @@ def check(evidence: Evidence) -> tuple[Finding, ...]:
             if surplus(report):
                 message = f"The claimed report's header counts {surplus(report)} more tests than it has cases."
                 found.append(finding("CLAIM_REPORT_CONTRADICTS_ITSELF", message))
-    return (*found, *_cases(evidence, claim, runs))
+    return (*found, *_cases(evidence, claim, runs, unsteady))
 
 
 def _commands(claim: Claim, suites: Iterable[Suite]) -> list[Finding]:
@@ -115,8 +119,9 @@ def _harmless(options: str) -> bool:
     return all(i in values or w in _QUIET_WITH_VALUE or _QUIET.fullmatch(w) for i, w in enumerate(words))
 
 
-def _status(claim: Claim, runs: list[SuiteRun]) -> list[Finding]:
-    failing = [r for r in runs if r.exit_code not in (0, None)]
+def _status(claim: Claim, runs: list[SuiteRun], unsteady: frozenset[str]) -> list[Finding]:
+    """`unsteady` are tests that fail and pass on this code: the author may well have seen the suite pass."""
+    failing = [r for r in runs if r.exit_code not in (0, None) and not _only(r, unsteady)]
     codes = [c.exit_code for c in claim.commands if c.exit_code is not None]
     if not failing or not codes or any(codes):
         return []
@@ -124,10 +129,16 @@ def _status(claim: Claim, runs: list[SuiteRun]) -> list[Finding]:
     return [finding("CLAIM_EXIT_CODE", message)]
 
 
-def _table(cases: Iterable[CaseResult]) -> dict[Key, Counter[Outcome]]:
+def _only(run: SuiteRun, unsteady: frozenset[str]) -> bool:
+    """Nothing else failed in the run."""
+    bad = [c.id for c in run.cases if c.outcome in _BAD]
+    return bool(bad) and unsteady.issuperset(bad)
+
+
+def _table(cases: Iterable[CaseResult], key: Callable[[str], Key]) -> dict[Key, Counter[Outcome]]:
     table: dict[Key, Counter[Outcome]] = {}
     for case in cases:
-        table.setdefault(junit_key(case.id), Counter())[case.outcome] += 1
+        table.setdefault(key(case.id), Counter())[case.outcome] += 1
     return table
 
 
@@ -152,13 +163,24 @@ def _moved(evidence: Evidence) -> Callable[[Key], bool]:
     return theirs
 
 
-def _cases(evidence: Evidence, claim: Claim, runs: list[SuiteRun]) -> list[Finding]:
+def _cases(evidence: Evidence, claim: Claim, runs: list[SuiteRun], unsteady: frozenset[str]) -> list[Finding]:
     """Outcomes as multisets by (class name, name), the side on which both notations meet without doubt."""
     theirs = _moved(evidence)
-    seen = _table(c for r in runs for c in r.cases)
+    scripts = {s.name for s in evidence.suites if s.runner in _JAVASCRIPT}
+    titled = {c.id for r in runs if r.suite in scripts for c in r.cases}
+    titles = Titles(titled, (c.id for r in claim.reports for c in r.cases) if titled else ())
+
+    def own(test_id: str) -> Key:
+        return titles.seen(test_id) if test_id in titled else junit_key(test_id)
+
+    def elsewhere(key: Key) -> bool:
+        return theirs(key) and not titles.paths(key) & {p.path for p in evidence.change.paths}
+
+    fickle = {own(i) for i in unsteady}
+    seen = _table((c for r in runs for c in r.cases), own)
     if not seen:
         return []
-    said = _table(c for r in claim.reports for c in r.cases)
+    said = _table((c for r in claim.reports for c in r.cases), lambda i: titles.claimed(i) or junit_key(i))
     failed: list[Key] = []
     skipped: list[Key] = []
     absent: list[Key] = []
@@ -170,11 +192,12 @@ def _cases(evidence: Evidence, claim: Claim, runs: list[SuiteRun]) -> list[Findi
             if not theirs(key):
                 absent.append(key)
         elif _count(here, _BAD) > _count(outcomes, _BAD):
-            failed.append(key)
+            if key not in fickle:
+                failed.append(key)
         elif not _count(here, _PASSED) and _count(here, _SKIPPED) > _count(outcomes, _SKIPPED):
             skipped.append(key)
     left_out = [
-        k for k, o in seen.items() if k not in said and not theirs(k) and (_count(o, _PASSED) or _count(o, _BAD))
+        k for k, o in seen.items() if k not in said and not elsewhere(k) and (_count(o, _PASSED) or _count(o, _BAD))
     ]
     rows = (
         ("CLAIM_PASSED_SEEN_FAILED", failed, "claimed as passed and failing in the gate's run"),

@@ -35,7 +35,8 @@ def check(evidence: Evidence) -> tuple[Finding, ...]:
         if run.termination is not Termination.EXITED or run.exit_code is None:
             found.append(_limit(run, control))
             continue
-        found += _results(suite, run, control)
+        told = evidence.flaky.told_elsewhere(suite.name) if evidence.flaky is not None else frozenset[str]()
+        found += _results(suite, run, control, told)
         if suite.kind is SuiteKind.TEST:
             found += _records(run, control)
             found += _reports(suite, run, control)
@@ -67,9 +68,11 @@ def _ends(*runs: SuiteRun | None) -> list[Seen]:
     ]
 
 
-def _results(suite: Suite, run: SuiteRun, control: SuiteRun | None) -> list[Finding]:
+def _results(suite: Suite, run: SuiteRun, control: SuiteRun | None, told: frozenset[str]) -> list[Finding]:
+    """`told` are failing tests that pass as well: another check speaks of them."""
     test = suite.kind is SuiteKind.TEST
-    failed = {c.id: c for c in run.cases if c.outcome in _BAD} if test else {}
+    bad = {c.id: c for c in run.cases if c.outcome in _BAD} if test else {}
+    failed = {i: c for i, c in bad.items() if i not in told}
     before = {c.id for c in control.cases if c.outcome in _BAD} if control else set()
     found = []
     for case in list(failed.values())[:MAX_FAILURES]:
@@ -82,10 +85,10 @@ def _results(suite: Suite, run: SuiteRun, control: SuiteRun | None) -> list[Find
         message = f"{len(failed) - MAX_FAILURES} more tests of suite {suite.name} failed on the merge result."
         seen = [saw(run, f"{len(failed)} failed")]
         found.append(finding("TESTS_FAILED", message, key=f"{suite.name} rest", seen=seen))
-    if test and not failed and _empty(run):
+    if test and not bad and _empty(run):
         message = f"Suite {suite.name} ran no test on the merge result (exit status {run.exit_code})."
         return [finding("NO_TESTS_RAN", message, evidence=run.log[-2000:], key=suite.name, seen=_ends(run, control))]
-    if run.exit_code and not failed:
+    if run.exit_code and not bad:
         code = "SUITE_FAILED" if test else "CHECKS_FAILED"
         also = " It fails on the target branch too." if control and control.exit_code else ""
         message = f"Suite {suite.name} ended with exit status {run.exit_code} on the merge result.{also}"

@@ -90,7 +90,7 @@ class _Tests:
             if run.suite not in suites:
                 continue
             counts = Counter(o for i in ids for o in outcomes.get(i, ()))
-            if run.role in _WHOLE:
+            if run.role in _WHOLE and not run.partial:
                 counts["not collected"] = sum(1 for i in ids if i not in outcomes)
             told = [f"{n} {word}" if len(ids) > 1 else word for word, n in sorted(counts.items()) if n]
             if told:

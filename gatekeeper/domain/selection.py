@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 SELECTION_FILE = "select.json"
 """Name among the gate's own files in the sandbox; the recorder in the tests' environment reads it."""
@@ -12,7 +13,7 @@ SELECTION_FILE = "select.json"
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """A part of a suite. Exactly one of the three is given."""
+    """A part of a suite. Of `ids`, `files` and `known` one is given."""
 
     ids: tuple[str, ...] = ()
     """Only these tests."""
@@ -20,12 +21,16 @@ class Selection:
     """Only tests of these files, by path in the tree."""
     known: tuple[str, ...] | None = None
     """Every test but these; the names of all of them are told."""
+    lines: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    """(path, 1-based lines): it is told which of them each test runs."""
 
     def as_file(self) -> Mapping[str, bytes]:
         """The file that says it to the recorder."""
-        words: dict[str, tuple[str, ...]] = {"ids": self.ids, "files": self.files}
+        words: dict[str, Any] = {"ids": self.ids, "files": self.files}
         if self.known is not None:
             words = {"known": self.known}
+        if self.lines:
+            words["lines"] = self.lines
         return {SELECTION_FILE: json.dumps(words).encode("ascii")}
 
     @property

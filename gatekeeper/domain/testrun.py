@@ -102,6 +102,8 @@ class Session:
     deselected: int = 0
     listed_ids: tuple[str, ...] = ()
     """All tests that there are, where the gate asked for a part of them by naming those it knows already."""
+    reached: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    """(test, places in `Selection.lines` that it ran), where the gate asked for it and the test could be followed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from gatekeeper.domain.ports import (
     AttestationStore,
     Clock,
     EnvironmentBuilder,
+    FlakeRegister,
     GitRepositories,
     Limits,
     PolicyEngine,
@@ -70,5 +71,7 @@ class Tools:
     """Signs, with a key of its own, that a reviewer approved at the gate's API; None where that counts for nothing."""
     kept: Keeper | None = None
     """Runs of bases that were made already; None: every run is made anew."""
+    flakes: FlakeRegister | None = None
+    """Tests known to be flaky; None: none is known."""
     publish: bool = False
     """True: signed statements are stored with the repository (git notes), where enforcers look."""

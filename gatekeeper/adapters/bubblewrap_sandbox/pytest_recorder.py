@@ -6,7 +6,7 @@ tree; from then on it needs nothing that the tested code can replace but the int
 a claim of the tested process: the receiver compares it with the exit status and with other runs.
 
 One packet is one JSON object with `k` (kind) and `n` (running number). Kinds: start, config, listed, collected,
-deselected, case, end, worker. Without a socket, in a forked child and in a nested session it is silent.
+reached, deselected, case, end, worker. Without a socket, in a forked child and in a nested session it is silent.
 
 Where the gate wants a part of the suite alone, it says so in a file that only it can write (`SELECTION`); what is left
 out is deselected before it runs. Whatever the command is, it then runs those tests as it always does.
@@ -18,6 +18,7 @@ import json
 import os
 import socket
 import sys
+import threading
 from typing import Any
 
 import pytest
@@ -143,17 +144,19 @@ class _Selection:
     """Leaves out of the session what the gate does not want to run. Tests outside the tree are none of its business.
 
     `ids` or `files`: only these tests, only tests of these files; no other file is loaded. `known`: every test but
-    these; all are listed.
+    these; all are listed. `lines`: which of these lines each test runs is told.
     """
 
-    def __init__(self, config: Any, wanted: dict[str, list[str]]) -> None:
-        self.config = config
+    def __init__(self, config: Any, wanted: Any) -> None:
         self.root = str(config.rootpath)
         self.files = set(wanted.get("files", ()))
         self.ids = set(wanted.get("ids", ()))
         self.known = None if "known" not in wanted else set(wanted["known"])
         self.loaded = self.files | {i.partition("::")[0] for i in self.ids}
         self.left_out = False
+        config.option.maxfail = 0
+        if wanted.get("lines"):
+            config.pluginmanager.register(_Reach(self, wanted["lines"]), "gatekeeper-recorder-reach")
 
     def _relative(self, path: str) -> str:
         place = os.path.relpath(os.path.normpath(os.path.join(self.root, path)), ROOT)
@@ -198,6 +201,49 @@ class _Selection:
             session.exitstatus = 0
 
 
+class _Reach:
+    """Says which lines of some files each test runs; nothing of a test that leaves this process, or is traced already."""
+
+    def __init__(self, selection: _Selection, lines: list[tuple[str, list[int]]]) -> None:
+        self.selection = selection
+        self.place = {(path, line): index for index, (path, line) in enumerate((p, n) for p, r in lines for n in r)}
+        self.lines = {path: frozenset(numbers) for path, numbers in lines}
+        self.files: dict[str, tuple[str, frozenset[int]] | None] = {}
+        self.seen: set[int] = set()
+        self.left = False
+        sys.addaudithook(self._audited)
+
+    def _audited(self, event: str, _: Any) -> None:
+        if event in ("subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.exec", "os.system"):
+            self.left = True
+
+    def _traced(self, frame: Any, event: str, _: Any) -> Any:
+        name = frame.f_code.co_filename
+        if name not in self.files:
+            path = self.selection._relative(name)
+            self.files[name] = (path, self.lines[path]) if path in self.lines else None
+        found = self.files[name]
+        if found is None:
+            return None
+        if event == "line" and frame.f_lineno in found[1]:
+            self.seen.add(self.place[found[0], frame.f_lineno])
+        return self._traced
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_runtest_protocol(self, item: Any) -> Any:
+        self.seen, self.left = set(), False
+        other = sys.gettrace()
+        if other is None:
+            threading.settrace(self._traced)
+            sys.settrace(self._traced)
+        yield
+        ours = sys.gettrace() == self._traced
+        sys.settrace(other)
+        threading.settrace(None)
+        if other is None and ours and not self.left:
+            _channel.send("reached", id=item.nodeid, lines=sorted(self.seen))
+
+
 def send_listed(ids: list[str]) -> None:
     """Send the names of all tests that there are."""
     for start in range(0, len(ids), CHUNK):
@@ -205,7 +251,7 @@ def send_listed(ids: list[str]) -> None:
 
 
 class _Narrowed:
-    """The tests of some files come last: what reorders or deselects tests does not see them."""
+    """The tests of some files come before and behind all others: what reorders or deselects tests does not see them."""
 
     def __init__(self, wanted: Any) -> None:
         self.wanted = wanted
@@ -216,7 +262,8 @@ class _Narrowed:
         last = [item for item in items if str(item.path) in self.last]
         items[:] = [item for item in items if str(item.path) not in self.last]
         yield
-        items.extend(last)
+        items[:0] = last[::2]
+        items.extend(last[1::2])
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:

@@ -17,6 +17,7 @@ MAX_BYTES = 64 * 1024 * 1024
 """Bytes of all records of one connection; stops a flood of records."""
 
 MAX_IDS = 200_000
+MAX_LINES = 20_000
 MAX_ID = 16 * 1024
 MAX_TEXT = 8 * 1024
 
@@ -45,6 +46,7 @@ class Connection:
         self._collectors = 0
         self._collected: list[str] = []
         self._listed: list[str] = []
+        self._reached: list[tuple[str, tuple[int, ...]]] = []
         self._deselected = 0
         self._exit_code: int | None = None
         self.closed = False
@@ -94,6 +96,7 @@ class Connection:
             collected_ids=tuple(self._collected),
             deselected=self._deselected,
             listed_ids=tuple(self._listed),
+            reached=tuple(self._reached),
         )
 
     def _take(self, record: dict[str, Any]) -> None:
@@ -127,6 +130,12 @@ class Connection:
                 if len(self._listed) + len(ids) > MAX_IDS:
                     raise Malformed("too many tests")
                 self._listed += ids
+            case "reached":
+                lines = record.get("lines")
+                if not isinstance(lines, list) or len(lines) > MAX_LINES or len(self._reached) >= MAX_IDS:
+                    raise Malformed("a record with a bad list")
+                numbers = tuple(_integer(n, 0) for n in lines)
+                self._reached.append((self._id(_text(record.get("id"), MAX_ID)), numbers))
             case "deselected":
                 self._once("deselected")
                 self._deselected = _integer(record.get("count"), 0)

@@ -104,8 +104,14 @@ class Situation:
 
     @cached_property
     def restored(self) -> Results | None:
-        """The base's instruments on the merge result."""
-        return self.results(RunRole.BASE_INSTRUMENTS)
+        """The base's instruments on the merge result; a flake that is not the change's counts as the pass it was seen to be."""
+        found = self.results(RunRole.BASE_INSTRUMENTS)
+        flaky = self.evidence.flaky
+        if found is not None and flaky is not None:
+            for test in flaky.excused(RunRole.BASE_INSTRUMENTS):
+                passes = [c for r in flaky.runs for c in r.cases if c.id == test and c.outcome in GOOD]
+                found.by_id[test] = passes[:1] or found.by_id[test]
+        return found
 
     @cached_property
     def probed(self) -> Results | None:

@@ -55,25 +55,29 @@ def one(tools: Tools, checkout: Checkout, run: PlannedRun, where: TestEnvironmen
 
 
 def _run(tools: Tools, checkout: Checkout, run: PlannedRun, where: TestEnvironment, run_id: str) -> SuiteRun:
-    tree = tools.git.export(checkout.mirror, run.tree_oid)
+    asked = request(tools, checkout, run, where, run_id)
+    made = tools.sandbox.run(asked)
+    if run.part is not None:
+        # Told apart by what came back: the part that was wanted, or not.
+        whole = not _as_wanted(made, run.part)
+        made = tools.sandbox.run(replace(asked, tests=(), files={})) if whole else replace(made, partial=True)
+    return without_secrets(tools, made)
+
+
+def request(tools: Tools, checkout: Checkout, run: PlannedRun, where: TestEnvironment, run_id: str) -> RunRequest:
+    """What the sandbox is asked for."""
     part = run.part
-    request = RunRequest(
+    return RunRequest(
         id=f"{run_id}-{run.id}",
         role=run.role,
         suite=run.suite,
         tree_oid=run.tree_oid,
-        tree=tree,
+        tree=tools.git.export(checkout.mirror, run.tree_oid),
         environment=where,
         limits=limits_of(run, tools.limits),
         tests=part.tests if part is not None and run.suite.runner not in ("pytest", "command") else (),
         files=part.as_file() if part is not None else {},
     )
-    made = tools.sandbox.run(request)
-    if part is not None:
-        # Told apart by what came back: the part that was wanted, or not.
-        whole = not _as_wanted(made, part)
-        made = tools.sandbox.run(replace(request, tests=(), files={})) if whole else replace(made, partial=True)
-    return without_secrets(tools, made)
 
 
 def _as_wanted(made: SuiteRun, part: Selection) -> bool:
