@@ -9,6 +9,7 @@ from gatekeeper.checks import (
     agent_risk,
     config_weakening,
     declared_scope,
+    flaky_tests,
     implementation_gaming,
     instruction_drift,
     leaked_secrets,
@@ -35,6 +36,7 @@ from gatekeeper.workflow.tools import Tools
 
 CHECKS: tuple[tuple[str, Callable[[Evidence], tuple[Finding, ...]]], ...] = (
     ("suite_results", suite_results.check),
+    ("flaky_tests", flaky_tests.check),
     ("suite_integrity", suite_integrity.check),
     ("second_witness", second_witness.check),
     ("rerun_match", rerun_match.check),
