@@ -20,8 +20,9 @@ from gatekeeper.domain.tree import text
 from gatekeeper.domain.verdict import Effect
 from gatekeeper.errors import CouldNotCheck
 from gatekeeper.formats import python_code
+from gatekeeper.formats.renamed_tests import looks_at_names
 from gatekeeper.formats.runner_reach import reaches
-from gatekeeper.formats.witness_reading import faults, lost, passes, rewrites, unseen
+from gatekeeper.formats.witness_reading import faults, indifferent, lost, passes, passes_turned, rewrites, unseen
 
 _ROOTS = ("src", "lib", "python")
 _MOST_IMPORTS = 400
@@ -39,6 +40,7 @@ def check(evidence: Evidence) -> tuple[Finding, ...]:
         found += bent[:1]
         if not bent:
             found += [f for s in witnessed.sightings for f in _differing(evidence, instruments, s)]
+            found += [f for s in witnessed.sightings for f in _indifferent(s)]
         found += [f for u in witnessed.uncollected for f in _uncollected(evidence, u)]
         if witnessed.left_out and witnessed.sightings:
             message = f"The second witness left out {len(witnessed.left_out)}: {', '.join(witnessed.left_out[:5])}."
@@ -91,20 +93,47 @@ def _differing(evidence: Evidence, instruments: Instruments, sighting: Sighting)
     plain = [s for s in sighting.again if not s.alias]
     steady = [name for name in first if not any(passes(s, name) for s in renamed)]
     alone = [n for n in steady if not any(passes(s, n) for s in plain) and _not_of_the_base(sighting, n)]
-    named = [n for n in steady if n not in alone and sighting.control is not None and passes(sighting.control, n)]
+    named = [n for n in steady if n not in alone and any(passes(s, n) for s in plain)]
     file = sighting.first.file
     if alone:
         message = (
             f"{len(alone)} test(s) of {file} pass in the whole run and not in a process of their own: {_some(alone)}."
         )
         yield finding("PASSES_IN_COMPANY", message, path=file, evidence=_seen(sighting, alone), key=file)
-    if named:
-        quiet = not any(instruments.kind(p.path) is not None for p in evidence.change.paths)
-        message = f"{len(named)} test(s) of {file} pass under their own names and fail under others: {_some(named)}."
-        yield finding(
-            "PASSES_BY_NAME", message, path=file, evidence=_seen(sighting, named), key=file,
-            effect=Effect.BLOCKS if quiet else Effect.ASKS,
-        )  # fmt: skip
+    # Where the target branch's own test passes under another name, looking at the name is new. Where it fails there
+    # anyway (it is what the change mends), only its text can say whether the test itself looks at its name.
+    plainly = [n for n in named if sighting.control is not None and passes(sighting.control, n)]
+    unclear = [n for n in named if n not in plainly and not _looks_at_names(evidence, file)]
+    unclear = [n for n in unclear if sighting.control is None or n in sighting.control.own()]
+    for names, sure in ((plainly, True), (unclear if not plainly else [], False)):
+        if names:
+            quiet = sure and not any(instruments.kind(p.path) is not None for p in evidence.change.paths)
+            message = (
+                f"{len(names)} test(s) of {file} pass under their own names and fail under others: {_some(names)}."
+            )
+            yield finding(
+                "PASSES_BY_NAME", message, path=file, evidence=_seen(sighting, names), key=file,
+                effect=Effect.BLOCKS if quiet else Effect.ASKS,
+            )  # fmt: skip
+
+
+def _looks_at_names(evidence: Evidence, file: str) -> bool:
+    folders = file.split("/")[:-1]
+    above = ["/".join([*folders[:i], "conftest.py"]) for i in range(len(folders) + 1)]
+    return any(looks_at_names(_text(evidence, p, True) or "") for p in [file, *above])
+
+
+def _indifferent(sighting: Sighting) -> Iterator[Finding]:
+    """Tests that pass whatever they assert, each time, and not on the target branch."""
+    names = list(indifferent(sighting.first))
+    for sight in sighting.again:
+        names = [n for n in names if n in indifferent(sight)] if sight.twins else names
+    control = sighting.control
+    names = [n for n in names if control is None or not passes_turned(control, n)]
+    if names:
+        file = sighting.first.file
+        message = f"{len(names)} test(s) of {file} pass also with an assertion turned round: {_some(names)}."
+        yield finding("PASSES_WHATEVER", message, path=file, evidence=sighting.first.run.log[-1500:], key=file)
 
 
 def _not_of_the_base(sighting: Sighting, name: str) -> bool:

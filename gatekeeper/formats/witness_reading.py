@@ -61,9 +61,24 @@ def lost(sight: Sight, decided: SuiteRun | None) -> tuple[str, ...]:
     )
 
 
+def indifferent(sight: Sight) -> tuple[str, ...]:
+    """Ids of tests that pass in this run, as does their copy with one assertion turned round."""
+    own = sight.own()
+    return tuple(
+        name
+        for name, came in sight.turned().items()
+        if {c.outcome for c in came} == {Outcome.PASSED} and {c.outcome for c in own.get(name, ())} == {Outcome.PASSED}
+    )
+
+
 def passes(sight: Sight, name: str) -> bool:
     """The test is in this run and passed whenever it was run."""
     return {c.outcome for c in sight.own().get(name, ())} == {Outcome.PASSED}
+
+
+def passes_turned(sight: Sight, name: str) -> bool:
+    """The copy of the test with one assertion turned round passed in this run, whatever the test itself did."""
+    return any(c.outcome is Outcome.PASSED for c in sight.turned().get(name, ()))
 
 
 def rewrites(run: SuiteRun, instruments: Instruments) -> dict[str, str]:

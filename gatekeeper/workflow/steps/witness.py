@@ -25,7 +25,7 @@ from gatekeeper.formats.canary_tests import canaries, word
 from gatekeeper.formats.nearest_tests import nearest
 from gatekeeper.formats.renamed_tests import renamed
 from gatekeeper.formats.runner_reach import NATIVE, reaches
-from gatekeeper.formats.witness_reading import faults, lost, rewrites, unseen
+from gatekeeper.formats.witness_reading import faults, indifferent, lost, rewrites, unseen
 from gatekeeper.workflow.steps.checkout import Checkout
 from gatekeeper.workflow.steps.plan import Planned
 from gatekeeper.workflow.steps.rerun import without_secrets
@@ -145,8 +145,8 @@ class _Place:
         )
 
     def _again(self, sighting: Sighting, decided: SuiteRun | None, suite: Suite, made: list[SuiteRun]) -> Sighting:
-        bent, missing = faults(sighting.first), lost(sighting.first, decided)
-        if not bent and not missing:
+        first = sighting.first
+        if not faults(first) and not lost(first, decided) and not indifferent(first):
             return sighting
         file, tree = sighting.first.file, self.change.merge_tree
         again = (
@@ -229,14 +229,12 @@ class _Place:
         made = canaries(token, self.patterns)
         own = posixpath.join(folder, f"test_{word(token, 'module')}.py")
         over: dict[str, bytes] = {own: made.source}
-        alias, suffix = "", ""
+        alias = ""
         source = _text(texts, file) if rename and file else None
-        if source is not None and "\r" not in source:
-            suffix = f"_{word(token, 'suffix')}"
-            other = renamed(source, suffix)
-            if other is not None:
-                alias = posixpath.join(folder, f"test_{word(token, 'alias')}.py")
-                over[alias] = other.source.encode("utf-8", "surrogateescape")
+        other = renamed(source, lambda name: f"test_{word(token, name)}") if source is not None else None
+        if other is not None:
+            alias = posixpath.join(folder, f"test_{word(token, 'alias')}.py")
+            over[alias] = other.source.encode()
         self.count += 1
         run = self.tools.sandbox.run(
             RunRequest(
@@ -253,7 +251,8 @@ class _Place:
             )
         )
         expected = tuple((f"{own}::{name}", outcome) for name, outcome in made.expected)
-        sight = Sight(without_secrets(self.tools, run), file, expected, alias, suffix if alias else "")
+        names, twins = (other.names, other.twins) if other is not None else ((), ())
+        sight = Sight(without_secrets(self.tools, run), file, expected, alias, names, twins)
         if not faults(sight):
             sight = replace(sight, run=replace(sight.run, guarantee="witnessed"))
         return sight
