@@ -19,6 +19,7 @@ from dataclasses import dataclass
 
 from gatekeeper.adapters.bubblewrap_sandbox.files import EVERY_S
 from gatekeeper.adapters.bubblewrap_sandbox.listener import Listener, parent_of
+from gatekeeper.adapters.bubblewrap_sandbox.tree_watch import TreeWatch
 
 # The shell waits until the gate has put it into its control group and set its limits; an early end of input means the
 # gate is gone. The program replaces the shell, so no process without limits ever exists.
@@ -57,10 +58,12 @@ def run(
     niceness: int = 0,
     stop: int | None = None,
     crowded: Callable[[int], bool] | None = None,
+    watch: TreeWatch | None = None,
 ) -> Seen:
     """Run `argv` to its end, to a limit, or until the descriptor `stop` becomes readable.
 
-    `crowded` is asked now and then, with the sandbox's first process, whether too many files were made.
+    `crowded` is asked now and then, with the sandbox's first process, whether too many files were made. `watch` looks at
+    the tree when the command has ended.
 
     `status` is the pipe of bubblewrap's --json-status-fd, read and write end.
 
@@ -94,7 +97,7 @@ def run(
         with contextlib.suppress(BrokenPipeError):
             process.stdin.write(b"go\n")
         process.stdin.close()
-        _follow(process, status[0], status_text, deadline, output_bytes, listener, seen, stop, crowded)
+        _follow(process, status[0], status_text, deadline, output_bytes, listener, seen, stop, crowded, watch)
     finally:
         _end(process, bytes(status_text), kill_all)
         with contextlib.suppress(OSError):
@@ -114,6 +117,7 @@ def _follow(
     seen: Seen,
     stop: int | None,
     crowded: Callable[[int], bool] | None,
+    watch: TreeWatch | None,
 ) -> None:
     assert process.stdout is not None
     output = process.stdout.fileno()
@@ -126,6 +130,8 @@ def _follow(
     with selectors.DefaultSelector() as selector:
         try:
             listener.register(selector)
+            if watch is not None:
+                watch.register(selector, lambda: _child(bytes(status_text)))
             for fd in (output, status):
                 os.set_blocking(fd, False)
                 selector.register(fd, selectors.EVENT_READ)

@@ -19,6 +19,7 @@ from gatekeeper.adapters.bubblewrap_sandbox.faults import not_started
 from gatekeeper.adapters.bubblewrap_sandbox.listener import Listener
 from gatekeeper.adapters.bubblewrap_sandbox.runners import structured
 from gatekeeper.adapters.bubblewrap_sandbox.stopping import RunsUnderWay, stopped
+from gatekeeper.adapters.bubblewrap_sandbox.tree_watch import THEN_LOOK, TreeWatch
 from gatekeeper.config import SANDBOX_ID, Paths
 from gatekeeper.domain.ports import Limits, RunRequest
 from gatekeeper.domain.testrun import Engine, Session, SuiteReport, SuiteRun, Termination
@@ -103,6 +104,9 @@ class BubblewrapSandbox:
                 directory = self._run_directory(stack)
                 sockets = Listener(directory, self._at, command.wanted(request, self._at))
                 stack.callback(sockets.close)
+                watch = TreeWatch(directory, request.tree, self._at) if _watched(request) else None
+                if watch is not None:
+                    stack.callback(watch.close)
                 group = None
                 if machine.hierarchy is not None:
                     group = stack.enter_context(
@@ -112,7 +116,7 @@ class BubblewrapSandbox:
                             processes=request.limits.processes,
                         )
                     )
-                seen = self._start(request, machine, inner, working, sockets, directory, group, stack, stop)
+                seen = self._start(request, machine, inner, working, sockets, directory, group, stack, stop, watch)
                 if seen.stopped:
                     raise stopped(request.id)
                 termination, exit_code = _termination(request, seen, group)
@@ -143,6 +147,7 @@ class BubblewrapSandbox:
             guarantee=_guarantee(request, bool(sessions), bool(reports)),
             report_faults=faults,
             outputs=outputs,
+            rewritten=watch.rewritten if watch is not None else None,
             expects_records=request.environment.has_recorder and request.suite.runner == "pytest",
         )
 
@@ -157,8 +162,12 @@ class BubblewrapSandbox:
         group: cgroups.Group | None,
         stack: contextlib.ExitStack,
         stop: int,
+        watch: TreeWatch | None,
     ) -> process.Seen:
         sockets = {command.RECORDER_SOCKET: listener.records, command.REPORTS_SOCKET: listener.reports}
+        if watch is not None:
+            sockets.update(watch.pipes)
+            inner = ["/bin/sh", "-c", THEN_LOOK, "sh", *inner]
         if not request.environment.has_recorder:
             del sockets[command.RECORDER_SOCKET]
         if not command.handed_over(request):
@@ -200,6 +209,7 @@ class BubblewrapSandbox:
             listener=listener,
             niceness=self._niceness,
             stop=stop,
+            watch=watch,
             crowded=lambda first: files.made(first, (self._at, *files.SCRATCH)) > request.limits.files,
         )
 
@@ -259,6 +269,11 @@ class BubblewrapSandbox:
             hierarchy=hierarchy,
             filter=seccomp.host_filter(),
         )
+
+
+def _watched(request: RunRequest) -> bool:
+    """Whole suites on a tree: what they write into it matters. A proof of the sandbox has no tree."""
+    return bool(request.tree_oid) and not request.program and not request.only
 
 
 def _guarantee(request: RunRequest, recorded: bool, reported: bool) -> str:
