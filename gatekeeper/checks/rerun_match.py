@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import re
-import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable
 
 from gatekeeper.domain.evidence import Evidence
-from gatekeeper.domain.finding import Finding, finding
+from gatekeeper.domain.finding import Finding, Seen, finding, saw
 from gatekeeper.domain.submission import Claim
 from gatekeeper.domain.testrun import CaseResult, Outcome, RunRole, SuiteRun
 from gatekeeper.domain.ticket import Suite, SuiteKind
+from gatekeeper.domain.tree import text
+from gatekeeper.errors import CouldNotCheck
+from gatekeeper.formats.command_lines import essence
 from gatekeeper.formats.javascript_titles import Titles
 from gatekeeper.formats.junit_xml import junit_key, surplus
+from gatekeeper.formats.platform_marks import bound_to_platform
 
 MAX_NAMES = 8
 Key = tuple[str, str]
@@ -22,14 +24,6 @@ _JAVASCRIPT = ("node", "jest", "vitest")
 _BAD = frozenset({Outcome.FAILED, Outcome.ERRORED})
 _PASSED = frozenset({Outcome.PASSED, Outcome.XPASSED})
 _SKIPPED = frozenset({Outcome.SKIPPED, Outcome.XFAILED})
-_PYTHON = re.compile(r"(?:.*/)?python(?:3(?:\.\d+)?)?")
-_ENV = re.compile(r"[A-Za-z_]\w*=.*", re.DOTALL)
-# Options that change what a runner prints or writes, never which tests run.
-_QUIET = re.compile(
-    r"-[vq]+|--verbose|--quiet|-r\w*|-s|-l|--showlocals|--no-header|--no-summary|--full-trace|-rA|--durations-min=.*"
-    r"|--(?:junit-?xml|junit-prefix|tb|color|capture|durations|report-log|show-capture|verbosity)=.*"
-)
-_QUIET_WITH_VALUE = frozenset({"--junitxml", "--junit-xml", "--tb", "--color", "--capture", "--durations"})
 
 
 def check(evidence: Evidence) -> tuple[Finding, ...]:
@@ -50,10 +44,10 @@ def check(evidence: Evidence) -> tuple[Finding, ...]:
     runs = [r for s in tests if (r := evidence.run(RunRole.MERGED, s.name)) is not None]
     unsteady = frozenset(i for s in tests if evidence.flaky for i in evidence.flaky.told_elsewhere(s.name))
     if not claim.commands or any(c.exit_code is None or not c.cmd.strip() for c in claim.commands):
-        words = "names no command" if not claim.commands else "leaves out a command or its exit status"
-        found.append(finding("CLAIM_COMMAND_MISSING", f"The claim {words}."))
-    found += _commands(claim, evidence.suites)
-    found += _status(claim, runs, unsteady)
+        words = _unsaid(claim) or "names no command"
+        found.append(finding("CLAIM_COMMAND_MISSING", f"The claim {words}.", key="commands"))
+    found += _commands(claim, tests)
+    found += _status(claim, tests, runs, unsteady)
     if not claim.reports:
         if not claim.report_faults and any(r.cases for r in runs):
             found.append(finding("CLAIM_REPORT_MISSING", "The claim holds no test report."))
@@ -67,66 +61,58 @@ def check(evidence: Evidence) -> tuple[Finding, ...]:
     return (*found, *_cases(evidence, claim, runs, unsteady))
 
 
-def _commands(claim: Claim, suites: Iterable[Suite]) -> list[Finding]:
+def _unsaid(claim: Claim) -> str:
+    """Which of the claimed commands lacks its text or status."""
+    for number, command in enumerate(claim.commands, 1):
+        if not command.cmd.strip():
+            return f"leaves the text of its command {number} empty"
+        if command.exit_code is None:
+            return f"does not say how its command {number} ended ({command.cmd.strip()[:200]!r})"
+    return ""
+
+
+def _commands(claim: Claim, tests: Iterable[Suite]) -> list[Finding]:
     """Every suite with a command of its own must be among the claimed commands, give or take harmless options."""
-    wanted = [s for s in suites if s.runner == "command" and s.kind is SuiteKind.TEST and s.command]
-    said = [line for c in claim.commands for line in c.cmd.splitlines() if line.strip()]
+    wanted = [s for s in tests if s.runner == "command" and s.command]
+    said = [(n, line) for n, c in enumerate(claim.commands, 1) for line in c.cmd.splitlines() if line.strip()]
     if not said or not wanted:
         return []
-    ran = {_plain(line) for line in said} | {_plain(c.cmd) for c in claim.commands}
+    ran = {essence(line) for _, line in said} | {essence(c.cmd) for c in claim.commands}
     found = []
     for suite in wanted:
         lines = [line for line in suite.command.splitlines() if line.strip()]
-        if all(_plain(line) in ran for line in lines):
+        if all(essence(line) in ran for line in lines):
             continue
-        message = f"The claim ran {said[0][:300]!r}; suite {suite.name} is {suite.command[:300]!r}."
+        told = "; ".join(f"command {n} {line.strip()[:200]!r}" for n, line in said[:4])
+        message = f"Suite {suite.name} is {suite.command[:300]!r}; the claim ran {told}."
         found.append(finding("CLAIM_OTHER_COMMAND", message, key=suite.name))
     return found
 
 
-def _plain(command: str) -> tuple[str, ...]:
-    """A command as words without what changes only the output; `python3 -m pytest` and `pytest` are the same."""
-    try:
-        words = shlex.split(command)
-    except ValueError:
-        return (" ".join(command.split()),)
-    kept: list[str] = []
-    skip = leading = False
-    for given in words:
-        word = given
-        if skip:
-            skip = False
+def _status(claim: Claim, tests: Iterable[Suite], runs: list[SuiteRun], unsteady: frozenset[str]) -> list[Finding]:
+    """Status 0 for a suite that failed. A status is that of the claimed commands which are the suite's, else of all.
+
+    `unsteady` are tests that fail and pass on this code: the author may well have seen the suite pass.
+    """
+    commands = {s.name: {essence(line) for line in s.command.splitlines() if line.strip()} for s in tests}
+    numbered = [(n, c) for n, c in enumerate(claim.commands, 1) if c.exit_code is not None]
+    found = []
+    for run in runs:
+        if run.exit_code in (0, None) or _only(run, unsteady):
             continue
-        if not kept and _ENV.fullmatch(word):
-            name, _, value = word.partition("=")
-            if (name == "PYTEST_ADDOPTS" and _harmless(value)) or (name.startswith("PYTHON") and name != "PYTHONPATH"):
-                continue
-        if _PYTHON.fullmatch(word) and not leading:
-            word, leading = "python", True
-        if word in _QUIET_WITH_VALUE:
-            skip = True
-        elif not (kept and _QUIET.fullmatch(word)):
-            kept.append(word)
-    return tuple(kept[2:] if kept[:3] == ["python", "-m", "pytest"] else kept)
-
-
-def _harmless(options: str) -> bool:
-    try:
-        words = shlex.split(options)
-    except ValueError:
-        return False
-    values = {i + 1 for i, w in enumerate(words) if w in _QUIET_WITH_VALUE}
-    return all(i in values or w in _QUIET_WITH_VALUE or _QUIET.fullmatch(w) for i, w in enumerate(words))
-
-
-def _status(claim: Claim, runs: list[SuiteRun], unsteady: frozenset[str]) -> list[Finding]:
-    """`unsteady` are tests that fail and pass on this code: the author may well have seen the suite pass."""
-    failing = [r for r in runs if r.exit_code not in (0, None) and not _only(r, unsteady)]
-    codes = [c.exit_code for c in claim.commands if c.exit_code is not None]
-    if not failing or not codes or any(codes):
-        return []
-    message = f"The claim says exit status 0; suite {failing[0].suite} ended with {failing[0].exit_code}."
-    return [finding("CLAIM_EXIT_CODE", message)]
+        own = [
+            (n, c)
+            for n, c in numbered
+            if c.suite == run.suite or (c.cmd.strip() and essence(c.cmd) in commands.get(run.suite, ()))
+        ]
+        meant = own or numbered
+        if not meant or any(c.exit_code for _, c in meant):
+            continue
+        which = f"command {meant[0][0]}" if own else "every command"
+        message = f"The claim says exit status 0 of {which}; suite {run.suite} ended with {run.exit_code}."
+        seen = [saw(run, f"exit status {run.exit_code}")]
+        found.append(finding("CLAIM_EXIT_CODE", message, key=run.suite, seen=seen))
+    return found
 
 
 def _only(run: SuiteRun, unsteady: frozenset[str]) -> bool:
@@ -187,7 +173,7 @@ def _cases(evidence: Evidence, claim: Claim, runs: list[SuiteRun], unsteady: fro
     for key, outcomes in said.items():
         if not _count(outcomes, _PASSED):
             continue
-        here = seen.get(key)
+        here = seen.get(key) or _whole_module(seen, key)
         if here is None:
             if not theirs(key):
                 absent.append(key)
@@ -197,19 +183,117 @@ def _cases(evidence: Evidence, claim: Claim, runs: list[SuiteRun], unsteady: fro
         elif not _count(here, _PASSED) and _count(here, _SKIPPED) > _count(outcomes, _SKIPPED):
             skipped.append(key)
     left_out = [
-        k for k, o in seen.items() if k not in said and not elsewhere(k) and (_count(o, _PASSED) or _count(o, _BAD))
+        k
+        for k, o in seen.items()
+        if k not in said and not elsewhere(k) and (_count(o, _PASSED) or _count(o, _BAD)) and not _whole_module(said, k)
     ]
+    absent, left_out = _renamed_rows(absent, left_out, said, seen)
+    places = _Places(evidence, runs, own)
+    elsewhere_run = [k for k in skipped if places.bound(k)]
     rows = (
         ("CLAIM_PASSED_SEEN_FAILED", failed, "claimed as passed and failing in the gate's run"),
-        ("CLAIM_PASSED_SEEN_SKIPPED", skipped, "claimed as passed and skipped in the gate's run"),
+        ("CLAIM_PASSED_SEEN_SKIPPED", [k for k in skipped if k not in elsewhere_run], "claimed as passed and skipped in the gate's run"),
         ("CLAIM_PASSED_NOT_SEEN", absent, "claimed as passed and not there in the gate's run"),
         ("CLAIM_INCOMPLETE", left_out, "left out of the claim and run by the gate"),
-    )
-    return [_tell(code, keys, words) for code, keys, words in rows if keys]
+        ("CLAIM_OTHER_PLATFORM", elsewhere_run, "claimed as passed and skipped here for where the gate runs"),
+    )  # fmt: skip
+    return [_tell(code, keys, words, places) for code, keys, words in rows if keys]
 
 
-def _tell(code: str, keys: list[Key], words: str) -> Finding:
+def _whole_module(table: dict[Key, Counter[Outcome]], key: Key) -> Counter[Outcome] | None:
+    """Results of the module that holds the test, where it was skipped as a whole: it stands there without class name."""
+    parts = key[0].split(".")
+    for n in range(len(parts), 0, -1):
+        found = table.get(("", ".".join(parts[:n])))
+        if found is not None and not set(found) - _SKIPPED:
+            return found
+    return None
+
+
+def _renamed_rows(
+    absent: list[Key],
+    left_out: list[Key],
+    said: dict[Key, Counter[Outcome]],
+    seen: dict[Key, Counter[Outcome]],
+) -> tuple[list[Key], list[Key]]:
+    """Without parameter sets that only have other ids there and here (a path, an address, the order of a set).
+
+    The same test, as many sets on both sides, all of them passed on both: nothing is gained by the difference.
+    """
+
+    def rows(keys: list[Key]) -> dict[Key, list[Key]]:
+        table: dict[Key, list[Key]] = {}
+        for owner, name in keys:
+            stem, bracket, _ = name.partition("[")
+            if bracket:
+                table.setdefault((owner, stem), []).append((owner, name))
+        return table
+
+    there, here = rows(absent), rows(left_out)
+    same: set[Key] = set()
+    for test, names in there.items():
+        others = here.get(test, [])
+        passed = [said[k] for k in names] + [seen[k] for k in others]
+        if len(names) == len(others) and not any(set(o) - _PASSED for o in passed):
+            same |= {*names, *others}
+    return [k for k in absent if k not in same], [k for k in left_out if k not in same]
+
+
+class _Places:
+    """Where the tests of the gate's runs stand, and what each run showed of them."""
+
+    def __init__(self, evidence: Evidence, runs: list[SuiteRun], own: Callable[[str], Key]) -> None:
+        self._evidence = evidence
+        self._rows: dict[Key, list[tuple[SuiteRun, CaseResult]]] = {}
+        for run in runs:
+            for case in run.cases:
+                self._rows.setdefault(own(case.id), []).append((run, case))
+
+    def first(self, keys: list[Key]) -> CaseResult | None:
+        """The first of the tests that the gate ran."""
+        return next((self._rows[k][0][1] for k in sorted(keys) if k in self._rows), None)
+
+    def seen(self, keys: list[Key]) -> list[Seen]:
+        """What each run showed of the tests, counted."""
+        rows = [row for k in keys for row in self._rows.get(k, ())]
+        found = []
+        for run in {id(r): r for r, _ in rows}.values():
+            counts = Counter(c.outcome.value for r, c in rows if r is run)
+            found.append(saw(run, ", ".join(f"{n} {word}" for word, n in sorted(counts.items()))))
+        return found
+
+    def bound(self, key: Key) -> bool:
+        """The gate's skip of it depends on the platform by the test's own source, and the target branch skips it too."""
+        rows = self._rows.get(key)
+        if rows is None:
+            parts = key[0].split(".")
+            modules = (("", ".".join(parts[:n])) for n in range(len(parts), 0, -1))
+            rows = next((self._rows[m] for m in modules if m in self._rows), [])
+        return bool(rows) and all(self._bound(run, case) for run, case in rows)
+
+    def _bound(self, run: SuiteRun, case: CaseResult) -> bool:
+        control = self._evidence.run(RunRole.BASE, run.suite)
+        if control is not None and any(c.id == case.id and c.outcome in _PASSED | _BAD for c in control.cases):
+            return False
+        path, _, name = case.id.partition("[")[0].partition("::")
+        try:
+            return bound_to_platform(text(self._evidence.merged, path), name)
+        except CouldNotCheck:
+            return False
+
+
+def _tell(code: str, keys: list[Key], words: str, places: _Places) -> Finding:
     names = ["::".join(k).strip(":") for k in sorted(keys)]
     rest = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
     message = f"{len(names)} {'test' if len(names) == 1 else 'tests'} {words}: {', '.join(names[:MAX_NAMES])}{rest}."
-    return finding(code, message, evidence="\n".join(names[:100]))
+    case = places.first(keys)
+    return finding(
+        code,
+        message,
+        path=case.file if case else None,
+        line=case.line if case else None,
+        evidence="\n".join(names[:100]) if len(names) > 1 else "",
+        # The tests alone, not where they stand: a moved file is the same lie.
+        key=message,
+        seen=places.seen(keys),
+    )

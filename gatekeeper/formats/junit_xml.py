@@ -106,7 +106,7 @@ def _of_node(root: Any) -> bool:
 def _case(element: Any, suites: tuple[str, ...]) -> CaseResult:
     from junitparser import Error, Failure, Skipped, TestCase
 
-    case: Any = TestCase.fromelem(element)
+    case: Any = TestCase.fromelem(element)  # type: ignore[no-untyped-call]
     name, owner = str(case.name or ""), str(case.classname or "")
     name = " > ".join([*suites, name])
     outcome, detail = Outcome.PASSED, ""
@@ -185,9 +185,11 @@ def junit_key(test_id: str) -> tuple[str, str]:
     head, bracket, parameters = test_id.partition("[")
     parts = head.split("::")
     path = parts[0]
+    module = path.endswith(".py")
     path = path.removesuffix(".py")
     if len(parts) == 1:
-        owner, name = "", path
+        # A module that could not be collected, or was skipped as a whole.
+        owner, name = "", path.replace("/", ".") if module else path
     else:
         owner, name = ".".join([path.replace("/", "."), *parts[1:-1]]), parts[-1]
     return _ESCAPED.sub("\ufffd", owner), _ESCAPED.sub("\ufffd", name + bracket + parameters)
