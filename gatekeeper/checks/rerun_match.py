@@ -292,7 +292,7 @@ def _tell(code: str, keys: list[Key], words: str, places: _Places) -> Finding:
         message,
         path=case.file if case else None,
         line=case.line if case else None,
-        evidence="\n".join(names[:100]) if len(names) > 1 else "",
+        evidence="\n".join(names[:100]) if len(names) > MAX_NAMES else "",
         # The tests alone, not where they stand: a moved file is the same lie.
         key=message,
         seen=places.seen(keys),

@@ -6,6 +6,7 @@ behind `| `, line by line, so that no order in it can be taken for one of the ga
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from gatekeeper.domain.decision import Outcome
@@ -132,7 +133,8 @@ def _reason(found: Finding, number: int, below: Sequence[str]) -> list[str]:
     where = f"  {_line(found.path, 500)}{f':{found.line}' if found.line else ''}" if found.path else ""
     verb = "asks a person" if verdict_of(found) is Verdict.NEEDS_HUMAN else "blocks"
     rows = [f"{number}. {found.code} ({verb}){where}", f"   What is wrong: {_line(found.message)}"]
-    rows += [f"   Seen: {s.what} in suite {_line(s.suite, 100)} on {place(s.role)}." for s in found.seen[:8]]
+    seen = Counter(f"{_line(s.what, 200)} in suite {_line(s.suite, 100)} on {place(s.role)}" for s in found.seen[:50])
+    rows += [f"   Seen: {row}{f', {n} times' if n > 1 else ''}." for row, n in list(seen.items())[:8]]
     expected = EXPECTED.get(found.category)
     rows.append(f"   Expected: {expected}" if expected else f"   Why it matters: {reason(found.code).meaning}")
     rows.append(f"   Change next: {_line(found.next_action)}")
