@@ -131,12 +131,13 @@ def _seen_lines(seen: Sequence[Seen], width: int) -> list[str]:
     if not seen:
         return []
     several = len({s.suite for s in seen}) > 1
-    told = [
+    told = Counter(
         f"{harmless(s.what, newlines=False)} on {_place(s.role)}"
         + (f" in {harmless(s.suite, newlines=False)}" if several else "")
-        for s in seen[:10]
-    ]
-    return wrapped(f"seen: {'; '.join(told)}", "         ", first="   ", width=width)
+        for s in seen[:50]
+    )
+    rows = [row if n == 1 else f"{row} ({n} times)" for row, n in told.items()][:10]
+    return wrapped(f"seen: {'; '.join(rows)}", "         ", first="   ", width=width)
 
 
 def _place(role: str) -> str:
