@@ -32,10 +32,47 @@ _LOGS = {"Log", "Logf"}
 _LIBRARIES = {"require", "assert", "is", "must", "check", "qt", "expect", "td", "gomega"}
 _CONSTRAINT = re.compile(r"^//\s*(?:go:build|\+build)\s+(.*?)\s*$")
 _OS = frozenset(
-    "aix android darwin dragonfly freebsd illumos ios js linux netbsd openbsd plan9 solaris wasip1 windows hurd nacl zos".split()
+    [
+        "aix",
+        "android",
+        "darwin",
+        "dragonfly",
+        "freebsd",
+        "illumos",
+        "ios",
+        "js",
+        "linux",
+        "netbsd",
+        "openbsd",
+        "plan9",
+        "solaris",
+        "wasip1",
+        "windows",
+        "hurd",
+        "nacl",
+        "zos",
+    ]
 )
 _ARCH = frozenset(
-    "386 amd64 arm arm64 loong64 mips mips64 mips64le mipsle ppc64 ppc64le riscv64 s390x wasm sparc64 armbe arm64be".split()
+    [
+        "386",
+        "amd64",
+        "arm",
+        "arm64",
+        "loong64",
+        "mips",
+        "mips64",
+        "mips64le",
+        "mipsle",
+        "ppc64",
+        "ppc64le",
+        "riscv64",
+        "s390x",
+        "wasm",
+        "sparc64",
+        "armbe",
+        "arm64be",
+    ]
 )
 
 

@@ -121,7 +121,7 @@ OFFLINE = {
     "GOENV": "off",
     "GOFLAGS": "",
     "GOTELEMETRY": "off",
-    "GOPATH": "/tmp/go",
+    "GOPATH": "/tmp/go",  # noqa: S108 - a private tmpfs inside
 }
 """What every Go command inside sees."""
 

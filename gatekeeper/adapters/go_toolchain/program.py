@@ -68,13 +68,12 @@ def _asked(named: str) -> Go:
             env={**os.environ, "GOTOOLCHAIN": "local", "GOFLAGS": ""},
         )  # fmt: skip
         said = {k: str(v) for k, v in json.loads(done.stdout).items()}
-        root = Path(said["GOROOT"])
-        if not root.is_absolute() or not (root / "bin" / "go").exists():
-            raise ValueError(f"its GOROOT {str(root)!r} has no bin/go")
+        root = (Path(said["GOROOT"]) / "bin" / "go").resolve(strict=True).parent.parent
     except (OSError, ValueError, KeyError, AttributeError, subprocess.SubprocessError) as error:
         raise CouldNotCheck(
             "ENVIRONMENT_MISSING", f"{named!r} does not start: {error}.", next_action=_ADVICE
         ) from error
+    root = Path(said["GOROOT"]) if Path(said["GOROOT"]).is_absolute() else root
     version = " ".join(said.get(k, "") for k in ("GOVERSION", "GOOS", "GOARCH", "CC", "CGO_ENABLED"))
     return Go(root, version, {k: said[k] for k in _OPERATORS if said.get(k)})
 

@@ -7,6 +7,7 @@ import tempfile
 from pathlib import Path
 
 from gatekeeper.adapters.go_toolchain.program import Go, run
+from gatekeeper.config import SANDBOX_ID
 
 LATER = 4_102_444_800
 """Time stamp of the cache's files, in 2100: Go freshens files that are older than an hour, and would copy each one up."""
@@ -34,5 +35,9 @@ def compile_standard(go: Go, place: Path, *, race: bool) -> None:
         flags = ["-race"] if race else []
         run(go, ["test", "-count=1", *flags, "."], cwd=module, variables=variables, what="Compiling Go's library")
     for folder, _, files in os.walk(cache):
-        for name in files:
-            os.utime(os.path.join(folder, name), (LATER, LATER))
+        for path in (folder, *(os.path.join(folder, name) for name in files)):
+            if os.geteuid() == 0:
+                # Through the layer above it a run may replace what is its own; the files themselves it never reaches.
+                os.chown(path, SANDBOX_ID, SANDBOX_ID)
+            if path != folder:
+                os.utime(path, (LATER, LATER))

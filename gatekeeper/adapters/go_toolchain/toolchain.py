@@ -19,6 +19,7 @@ from gatekeeper.domain.ticket import Suite
 from gatekeeper.domain.tree import Tree
 from gatekeeper.errors import CouldNotCheck
 
+_PRIVATE = "/tmp/go"  # noqa: S108 - a private tmpfs inside
 INSIDE = "/run/go"
 """Folder inside the sandbox with the modules and the build cache."""
 _MENTIONED = re.compile(r"(?<![\w./-])(?:go|gofmt|make|gotestsum|golangci-lint)(?![\w-])")
@@ -84,7 +85,7 @@ class GoToolchain:
             programs={**environment.programs, "go": f"{go.root}/bin/go"},
             env={
                 **environment.env,
-                "GOCACHE": f"{INSIDE}/cache", "GOMODCACHE": f"{INSIDE}/modules", "GOPATH": "/tmp/go", "GOPROXY": "off",
+                "GOCACHE": f"{INSIDE}/cache", "GOMODCACHE": f"{INSIDE}/modules", "GOPATH": _PRIVATE, "GOPROXY": "off",
                 "GOSUMDB": "off", "GOVCS": "*:off", "GOTOOLCHAIN": "local", "GOENV": "off", "GOFLAGS": "",
                 "GOTELEMETRY": "off",
             },

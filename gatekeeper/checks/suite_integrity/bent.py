@@ -18,6 +18,7 @@ _FREES = (
 _INTERFACE = re.compile(
     r"ImportError|ModuleNotFoundError|AttributeError|NameError|fixture '\w+' not found"
     r"|TypeError: .*(?:argument|positional|keyword|takes|abstract|not callable)"
+    r"|\.go:\d+:\d+: (?:undefined: |(?:not enough|too many) arguments|cannot use |assignment mismatch|unknown field|.* undefined \(type)"
 )
 _WORD = re.compile(r"[\w-]+")
 _STRICTER = ("XPASS(strict)", "Unexpected success", "unexpected success")
