@@ -90,6 +90,12 @@ def register(app: typer.Typer) -> None:
             typer.Option(help="Write what an agent needs to mend the change to this file; empty where it is accepted."),
         ] = None,
         timeout: Annotated[float, typer.Option(min=1, help="Seconds that one run of a suite may take.")] = 600.0,
+        measure: Annotated[
+            float | None,
+            typer.Option(
+                min=0, help="Seconds to measure what the tests can tell of the changed lines; default: by tier."
+            ),
+        ] = None,
         quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress on standard error.")] = False,
     ) -> int:
         """Judge one change: merge it, run the tests again in a sandbox, compare, scan, decide, sign.
@@ -114,7 +120,7 @@ def register(app: typer.Typer) -> None:
             )
             trust_bytes = read_input(trust, "trust file") if trust else None
             with progress(enabled=not quiet) as listener:
-                asked = _Asked(output, attestation, brief, publish, timeout)
+                asked = _Asked(output, attestation, brief, publish, timeout, measure)
                 return _check(submission, trust_bytes, asked, listener, started, begun)
         except UsageError as error:
             return _usage(error, output)
@@ -129,6 +135,7 @@ class _Asked:
     brief: Path | None
     publish: bool
     timeout_s: float
+    measure_s: float | None
 
 
 def _check(
@@ -152,6 +159,7 @@ def _check(
         listener=listener,
         started=started,
         begun=begun,
+        measure_s=asked.measure_s,
     )
     if asked.attestation is not None:
         outcome = one_shot.write_attestation(outcome, asked.attestation)

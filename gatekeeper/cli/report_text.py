@@ -12,6 +12,7 @@ from gatekeeper.domain.finding import Finding, Seen
 from gatekeeper.domain.testrun import SuiteRun, Termination
 from gatekeeper.domain.verdict import Blame, Effect, Verdict
 from gatekeeper.errors import reasons
+from gatekeeper.formats.measurement_json import measurement_lines
 from gatekeeper.formats.repair_brief import PLACES
 from gatekeeper.formats.text_safety import harmless
 
@@ -174,6 +175,7 @@ def _facts(outcome: Outcome, width: int) -> list[str]:
         lines += wrapped(f"run      {_run(run)}", "         ", width=width)
     if outcome.environment:
         lines += wrapped(f"with     {harmless(outcome.environment, newlines=False)}", "         ", width=width)
+    lines += measurement_lines(outcome.measured)
     missing = sorted({m for r in outcome.runs for m in r.engine.missing})
     if missing:
         lines += wrapped(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gatekeeper.domain.finding import Finding
+from gatekeeper.domain.followup import Measured
 from gatekeeper.domain.testrun import SuiteRun
 from gatekeeper.domain.ticket import Risk, Ticket
 from gatekeeper.domain.verdict import Mode, Verdict
@@ -124,6 +125,8 @@ class Outcome:
     """What an approval of this diff binds; empty where head was not merged."""
     people: tuple[str, ...] = ()
     """Addresses of everybody who wrote, committed or co-wrote it, casefolded."""
+    measured: Measured | None = None
+    """What the tests can tell of the changed lines."""
     environment: str = ""
     """What the tests' interpreter and packages were made from, in words; empty where no environment was made."""
     repository: str = ""

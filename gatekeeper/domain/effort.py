@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 from gatekeeper.domain.ticket import Risk
 
@@ -21,9 +22,14 @@ class Effort:
     """Wall seconds after which the second witness begins with no further file."""
 
 
-DEFAULT = {
+DEFAULT: Mapping[Risk, Effort] = {
     Risk.LOW: Effort(mutation_s=0, witness_files=4, reruns=3),
     Risk.MEDIUM: Effort(mutation_s=30, witness_files=8, reruns=3),
     Risk.HIGH: Effort(mutation_s=120, witness_files=32, reruns=5),
 }
 """By tier; the operator's settings may say otherwise."""
+
+
+def measuring(effort: Mapping[Risk, Effort], seconds: float) -> Mapping[Risk, Effort]:
+    """The same caps with so many seconds for mutants in every tier."""
+    return {tier: replace(row, mutation_s=seconds) for tier, row in effort.items()}

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
+
+from gatekeeper.domain.effort import DEFAULT, Effort
+from gatekeeper.domain.ticket import Risk
 
 
 class PolicyKind(StrEnum):
@@ -99,3 +103,5 @@ class GateSettings:
     signing: SigningSettings = SigningSettings()
     sources: SourceSettings = SourceSettings()
     server: ServeSettings = ServeSettings()
+    effort: Mapping[Risk, Effort] = field(default_factory=lambda: DEFAULT)
+    """`[effort.<tier>]`: what is done beyond the deciding runs."""

@@ -13,6 +13,7 @@ from enum import StrEnum
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar
 
+from gatekeeper.domain.effort import DEFAULT, Effort
 from gatekeeper.domain.gate_settings import (
     GateSettings,
     PolicyKind,
@@ -22,10 +23,12 @@ from gatekeeper.domain.gate_settings import (
     SigningSettings,
     SourceSettings,
 )
+from gatekeeper.domain.ticket import Risk
 from gatekeeper.errors import ConfigurationError
 
 MAX_SETTINGS = 64 * 1024
-TABLES = ("policy", "signing", "sources", "server")
+TABLES = ("policy", "signing", "sources", "server", "effort")
+EFFORT = ("mutation_s", "witness_files", "reruns", "witness_s")
 POLICY = ("engine", "bundle", "url", "token_file", "ca_file")
 SIGNING = (
     "kind", "key", "verifier_id", "trust_config", "identity", "issuer", "token_file", "token_env", "ambient",
@@ -70,7 +73,26 @@ def parse_gate_settings(data: bytes) -> GateSettings:
         signing=_signing(table.get("signing", {})),
         sources=_sources(table.get("sources", {})),
         server=_server(table.get("server", {})),
+        effort=_effort(table.get("effort", {})),
     )
+
+
+def _effort(table: Mapping[str, Any]) -> Mapping[Risk, Effort]:
+    """`[effort.low]`, `[effort.medium]`, `[effort.high]`; what is not said stays as it is by default."""
+    known(table, [r.value for r in Risk], "[effort]")
+    found = {}
+    for tier, standard in DEFAULT.items():
+        row, place = table.get(tier.value, {}), f"[effort.{tier.value}]"
+        if not isinstance(row, dict):
+            raise _bad(f"{tier.value} in [effort] must be a table, written as {place}")
+        known(row, EFFORT, place)
+        found[tier] = Effort(
+            mutation_s=_number(row, "mutation_s", standard.mutation_s, 0, 86_400, place),
+            witness_files=int(_number(row, "witness_files", standard.witness_files, 0, 100_000, place, whole=True)),
+            reruns=int(_number(row, "reruns", standard.reruns, 0, 100, place, whole=True)),
+            witness_s=_number(row, "witness_s", standard.witness_s, 0, 86_400, place),
+        )
+    return found
 
 
 def _sources(table: Mapping[str, Any]) -> SourceSettings:

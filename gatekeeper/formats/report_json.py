@@ -10,6 +10,7 @@ from gatekeeper.domain.finding import Finding
 from gatekeeper.domain.testrun import SuiteRun
 from gatekeeper.domain.verdict import Effect
 from gatekeeper.errors import reason
+from gatekeeper.formats.measurement_json import measurement
 from gatekeeper.formats.repair_brief import repair_brief
 from gatekeeper.formats.text_safety import harmless
 
@@ -41,6 +42,7 @@ def document(outcome: Outcome) -> dict[str, Any]:
         "reasons": [r for r, f in zip(rows, outcome.findings, strict=True) if f.effect is not Effect.ADVISES],
         "findings": rows,
         "runs": [run_row(r) for r in outcome.runs],
+        "measurement": measurement(outcome.measured),
         "needs": [{"cause": n.cause, "role": n.role, "count": n.count} for n in outcome.needs],
         "timings_ms": dict(outcome.timings_ms),
         "policy": None

@@ -26,24 +26,31 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def check_tools(where: Paths, *, trust: bytes | None, publish: bool, timeout_s: float) -> Iterator[Tools]:
+def check_tools(
+    where: Paths, *, trust: bytes | None, publish: bool, timeout_s: float, measure_s: float | None = None
+) -> Iterator[Tools]:
     """Tools of `gatekeeper check`: mode local, local key, everything in this process.
+
+    `measure_s` takes the place of every tier's seconds for mutants.
 
     What takes long to load (secret rules, policy worker) starts loading at once, beside the git work.
     """
+    from gatekeeper.domain.effort import measuring
     from gatekeeper.workflow.tools import Tools
 
+    effort = machine.gate_settings(where).effort
     with ExitStack() as stack:
         policy = engines.policy_engine()
         stack.callback(policy.close)
         policy.warm()
         secrets = early.secret_scanner(where)
         stack.callback(secrets.close)
+        box = engines.sandbox(where)
         yield Tools(
             git=engines.git_repositories(where),
             environments=engines.environment_builder(where),
             toolchains=engines.toolchains(where),
-            sandbox=engines.sandbox(where),
+            sandbox=box,
             secrets=secrets,
             code=engines.code_scanner(),
             policy=policy,
@@ -56,6 +63,7 @@ def check_tools(where: Paths, *, trust: bytes | None, publish: bool, timeout_s: 
             limits=Limits(wall_s=timeout_s),
             gate_version=__version__,
             publish=publish,
+            effort=effort if measure_s is None else measuring(effort, measure_s),
         )
 
 
@@ -68,6 +76,7 @@ def check(
     listener: Callable[[str, Mapping[str, Any]], None],
     started: float,
     begun: float,
+    measure_s: float | None = None,
 ) -> Outcome:
     """Judge one submission in this process.
 
@@ -85,7 +94,7 @@ def check(
     submission = replace(submission, run_id=machine.new_id())
     timings: dict[str, float] = {}
     try:
-        with check_tools(paths(), trust=trust, publish=publish, timeout_s=timeout_s) as tools:
+        with check_tools(paths(), trust=trust, publish=publish, timeout_s=timeout_s, measure_s=measure_s) as tools:
             submission = replace(submission, approvals=(*submission.approvals, *_stored_approvals(tools, submission)))
             durable = MemoryDurable(step_table(tools), listen)
             timings = durable.timings_ms

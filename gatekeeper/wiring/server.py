@@ -7,7 +7,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gatekeeper import __version__
@@ -64,6 +64,7 @@ def service_tools(where: Paths, *, trust: bytes | None, timeout_s: float, verifi
             mode=Mode.ENFORCED,
             limits=Limits(wall_s=timeout_s),
             gate_version=__version__,
+            effort=machine.gate_settings(where).effort,
             desk=desk,
             kept=KeptRuns(),
         )
@@ -98,12 +99,14 @@ def service_runtime(
     from gatekeeper.adapters.dbos_durable import DbosEngine
     from gatekeeper.adapters.dbos_durable.engine import Waiting
     from gatekeeper.workflow.service import verification_run as runs
+    from gatekeeper.workflow.service.flakes import ServiceFlakes
     from gatekeeper.workflow.service.service import Service
 
     with ExitStack() as stack:
         tools = stack.enter_context(service_tools(where, trust=trust, timeout_s=timeout_s, verifier_id=verifier_id))
         records, blobs = service_records(where), blob_store(where)
         stack.callback(records.close)
+        tools = replace(tools, flakes=ServiceFlakes(records))
         engine = DbosEngine(
             where.service,
             steps={},

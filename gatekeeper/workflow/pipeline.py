@@ -156,6 +156,7 @@ def _verify(durable: Durable, progress: _Progress, started: float) -> Outcome:
         environment=gathered.environment,
         repository=found.change.repository,
         target_ref=found.change.target_ref,
+        measured=gathered.measured,
     )
     durable.note("ATTEST", {"verdict": outcome.verdict.value})
     return _attest(durable, outcome, found, decided, submission, started)

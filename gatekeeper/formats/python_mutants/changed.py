@@ -195,9 +195,13 @@ def _statements(tree: ast.Module, lines: frozenset[int], known: _Known) -> Itera
     for name, statement, own, function in found:
         if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
             yield from _defaults(statement, name, lines)
-        elif own and not _passive(statement) and (function or not _plain_data(statement)):
-            if not known.holds(name, statement):
-                yield Statement(statement.lineno, own, function, statement.lineno, _is_simple(statement), statement)
+        elif (
+            own
+            and not _passive(statement)
+            and (function or not _plain_data(statement))
+            and not known.holds(name, statement)
+        ):
+            yield Statement(statement.lineno, own, function, statement.lineno, _is_simple(statement), statement)
 
 
 def _walk(
@@ -231,7 +235,7 @@ def _defaults(
 
 def _own_lines(statement: ast.stmt) -> Iterator[int]:
     last = statement.end_lineno or statement.lineno
-    inner = [s for s in _below(statement)]
+    inner = list(_below(statement))
     if inner:
         first = min(s.lineno for s in inner)
         yield from range(statement.lineno, max(first, statement.lineno + 1))

@@ -55,7 +55,19 @@ _CALLED = {
     "issuperset": "issubset", "append": "remove", "ljust": "rjust", "rjust": "ljust", "popleft": "pop",
     "union": "intersection", "intersection": "union", "removeprefix": "removesuffix", "removesuffix": "removeprefix",
 }  # fmt: skip
-_LEFT_OUT = {"strip", "lstrip", "rstrip", "lower", "upper", "casefold", "title", "capitalize", "copy", "swapcase", "replace"}
+_LEFT_OUT = {
+    "strip",
+    "lstrip",
+    "rstrip",
+    "lower",
+    "upper",
+    "casefold",
+    "title",
+    "capitalize",
+    "copy",
+    "swapcase",
+    "replace",
+}
 _AROUND = {"sorted", "abs", "round", "reversed", "set", "int", "float", "str", "bool", "frozenset", "deepcopy"}
 _LOG = {"debug", "info", "warning", "warn", "error", "exception", "critical", "log", "print", "echo", "secho"}
 _LOGGERS = {"logging", "logger", "log", "warnings", "_log", "_logger", "LOG", "LOGGER", "console", "click"}
@@ -354,7 +366,9 @@ def _joined(node: ast.BoolOp, text: SourceText) -> Iterator[Fault]:
         if isinstance(value, ast.Constant):
             continue
         start, end = text.span(value)
-        yield Fault(start, end, neutral, "condition forced", text.of(start, end), f"leaving it out of the {word!r}", EDGE)
+        yield Fault(
+            start, end, neutral, "condition forced", text.of(start, end), f"leaving it out of the {word!r}", EDGE
+        )
 
 
 def _unary(node: ast.UnaryOp, text: SourceText) -> Iterator[Fault]:
@@ -399,7 +413,7 @@ def _constant(node: ast.Constant, parent: ast.AST, text: SourceText) -> Iterator
         if value not in (0, 1):
             yield Fault(start, end, str(value - 1), "constant", words, str(value - 1), WEAK)
     elif isinstance(value, float):
-        if value == value and abs(value) < 1e300:
+        if abs(value) < 1e300:
             yield Fault(start, end, repr(value + 1.0), "constant", words, repr(value + 1.0), PLAIN)
     elif isinstance(value, str | bytes):
         mark = "b" if isinstance(value, bytes) else ""
@@ -411,7 +425,9 @@ def _constant(node: ast.Constant, parent: ast.AST, text: SourceText) -> Iterator
 
 def _called(node: ast.Call) -> str:
     function = node.func
-    return function.id if isinstance(function, ast.Name) else function.attr if isinstance(function, ast.Attribute) else ""
+    return (
+        function.id if isinstance(function, ast.Name) else function.attr if isinstance(function, ast.Attribute) else ""
+    )
 
 
 def _call(node: ast.Call, text: SourceText) -> Iterator[Fault]:

@@ -53,16 +53,16 @@ def mutants(code: ChangedCode) -> tuple[Mutant, ...]:
     total = 0
     try:
         for statement in code.statements:
-            for fault in sorted(faults(statement.node, code.text), key=lambda f: f.rank):
-                line = code.text.line_at(fault.start)
-                last = code.text.line_at(max(fault.start, fault.end - 1))
+            for raw in sorted(faults(statement.node, code.text), key=lambda f: f.rank):
+                line = code.text.line_at(raw.start)
+                last = code.text.line_at(max(raw.start, raw.end - 1))
                 own = statement.lines
                 if not own[0] <= line <= last <= own[-1] or not set(range(line, last + 1)) <= allowed:
                     continue
                 rows = found.setdefault(line, [])
                 if len(rows) >= MAX_A_LINE or total >= MAX_A_MODULE:
                     continue
-                fault = _same_lines(fault, code.text)
+                fault = _same_lines(raw, code.text)
                 mark = blocks.mark(fault)
                 if mark is None or mark in seen:
                     continue

@@ -45,10 +45,7 @@ class SourceText:
 
     @cached_property
     def _starts(self) -> list[int]:
-        starts = [0]
-        for match in re.finditer(rb"\r\n|\r|\n", self.data):
-            starts.append(match.end())
-        return starts
+        return [0, *(m.end() for m in re.finditer(rb"\r\n|\r|\n", self.data))]
 
     def offset(self, line: int, column: int) -> int:
         """Byte offset of a position."""

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import contextlib
 import ctypes
 import importlib
 import importlib.machinery
@@ -86,9 +87,11 @@ class Plugin:
         self.began = 0.0
 
     def pytest_configure(self, config: Any) -> None:
+        """The files of this run take the place of those on the command line."""
         config.args[:] = self.child.files
 
     def pytest_collection_modifyitems(self, config: Any, items: list[Any]) -> None:
+        """Only the wanted tests, those of the change first."""
         wanted = self.child.wanted
         if wanted is not None:
             rest = [i for i in items if i.nodeid not in wanted]
@@ -118,19 +121,30 @@ class Plugin:
         self.current = ""
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
+        """A test begins."""
         self.start(nodeid)
 
-    def pytest_runtest_logfinish(self, nodeid: str) -> None:
+    def pytest_runtest_logfinish(self) -> None:
+        """A test has ended."""
         self.end()
 
     def pytest_runtest_logreport(self, report: Any) -> None:
+        """One phase of a test."""
         if report.failed:
             self.failed.add(report.nodeid)
+            if self.child.stop_first:
+                self.child.finish(1, report.nodeid)
         elif report.when == "call" and report.outcome == "passed" and not hasattr(report, "context"):
             self.passed.add(report.nodeid)
 
-    def pytest_sessionfinish(self) -> None:
+    def pytest_sessionstart(self) -> None:
+        """Plug-ins are loaded, test modules are not."""
+        self.child.early = list(sys.modules)
+
+    def pytest_sessionfinish(self, exitstatus: Any) -> None:
+        """Summaries and what plug-ins do at the end are of no interest, and cost more than many a test."""
         self.gather("")
+        self.child.finish(int(exitstatus), min(self.failed, default=""))
 
 
 def _bare(nodeid: str) -> str:
@@ -151,6 +165,8 @@ class Child:
         self.status = 0
         self.wall = 0.0
         self.pipe = -1
+        self.early = []  # type: list[str]
+        self.started = []  # type: list[str]
 
     def run(self, limit: float) -> bool:
         """True where the tests passed."""
@@ -251,34 +267,33 @@ class Child:
             resource.setrlimit(resource.RLIMIT_DATA, (most, most))
         sys.dont_write_bytecode = False
         sys.pycache_prefix = os.path.join(self.driver.scratch, "covered" if self.cover else "plain")
-        started = []  # type: list[str]
         if self.cover:
             self.driver.instrument()
-            sys.addaudithook(lambda event, _: started.append(event) if event in STARTS and not started else None)
+            sys.addaudithook(self._audit)
         import pytest
 
         arguments = [*self.driver.arguments, *(["-x"] if self.stop_first else [])]
         sys.argv[:] = ["pytest", *arguments]
         plugin = Plugin(self)
-        code = int(pytest.main(arguments, plugins=[plugin]))
+        return self.finish(int(pytest.main(arguments, plugins=[plugin])), "")
+
+    def _audit(self, event: str, _: Any) -> None:
+        if event in STARTS and not self.started:
+            self.started.append(event)
+
+    def finish(self, code: int, failed: str) -> int:
+        """In the child: say how it went and be gone."""
         if self.cover:
             multi = any(n in sys.modules for n in ("multiprocessing.popen_spawn_posix", "multiprocessing.forkserver"))
-            self.send(started=bool(started) or multi, modules=_standard_modules())
-        self.send(end=code, failed=sorted(plugin.failed)[:1])
-        return code
-
-
-def _standard_modules() -> list[str]:
-    known = getattr(sys, "stdlib_module_names", frozenset())
-    return [n for n in list(sys.modules) if n.split(".", 1)[0] in known and "__main__" not in n][:1500]
+            self.send(started=bool(self.started) or multi, modules=self.driver.preloadable(self.early))
+        self.send(end=code, failed=failed)
+        os._exit(code)
 
 
 def kill_quietly(pid: int) -> None:
     """SIGKILL, where it is still there."""
-    try:
+    with contextlib.suppress(OSError):
         os.kill(pid, signal.SIGKILL)
-    except OSError:
-        pass
 
 
 def end_descendants() -> None:
@@ -361,6 +376,23 @@ class Driver:
 
         importlib.machinery.SourceFileLoader.source_to_code = source_to_code  # type: ignore[method-assign,assignment]
 
+    def preloadable(self, early: list[str]) -> list[str]:
+        """In the child: modules that can be imported once for all runs.
+
+        Those of the standard library, and what was there before any test module (plug-ins and what they import), so that
+        no test finds something imported that it would not find otherwise. Nothing of the tree.
+        """
+        known = getattr(sys, "stdlib_module_names", frozenset())  # type: frozenset[str]
+        found = []
+        for name, module in list(sys.modules.items()):
+            place = getattr(module, "__file__", None) or ""
+            standard = name.split(".", 1)[0] in known
+            if "__main__" in name or (place and os.path.realpath(place).startswith(self.root + os.sep)):
+                continue
+            if standard or (name in early and place):
+                found.append(name)
+        return found[:3000]
+
     def run(self) -> None:
         """Measure, and say so line by line."""
         if not self.cover():
@@ -399,10 +431,10 @@ class Driver:
             if test:
                 self.took[test] = self.took.get(test, 0.0) + row["d"]
                 (self.usable.add if row["s"] == "passed" else self.usable.discard)(test)
-        modules = [m for r in child.rows for m in r.get("modules", ())]
+        modules = [m for r in child.rows for m in r.get("modules", ()) if isinstance(m, str)]
         self.out.send("cover", r="ran", wall=round(child.wall, 3), n=len(self.took), passed=len(self.usable))
         self.first = frozenset(t for t in map(_bare, self.took) if self.is_first(t))
-        preload(modules)
+        preload(modules, self.root)
         return bool(self.usable)
 
     def is_first(self, bare: str) -> bool:
@@ -492,7 +524,7 @@ class Driver:
             child = Child(self, self.files_of(tests), tests, stop_first=True, cover=False)
             passed = child.run(limit)
             source.write(source.data)
-            failed = [f for r in child.rows for f in r.get("failed", ())]
+            failed = [r["failed"] for r in child.rows if r.get("failed")]
             result = "survived" if passed else "timeout" if child.timed_out else "killed"
             self.out.send("mutant", m=number, r=result, n=len(tests), t=failed[0] if failed else "", wall=round(child.wall, 3))  # fmt: skip
 
@@ -526,15 +558,34 @@ def with_probes(tree: Any, probes: dict[int, int]) -> Any:
     return tree
 
 
-def preload(names: list[str]) -> None:
-    """Import here what the tests import of the standard library, so that no child has to."""
-    known = getattr(sys, "stdlib_module_names", frozenset())
+def preload(names: list[str], root: str) -> None:
+    """Import here what every run would import, unless that brings anything of the tree with it: a child tries it first."""
+    pid = os.fork()
+    if pid == 0:
+        clean = False
+        try:
+            _import_all(names)
+            places = [getattr(m, "__file__", None) or "" for m in list(sys.modules.values())]
+            clean = not any(os.path.realpath(p).startswith(root + os.sep) for p in places if p)
+        finally:
+            os._exit(0 if clean else 1)
+    until = time.monotonic() + 20
+    while time.monotonic() < until:
+        found, status = os.waitpid(pid, os.WNOHANG)
+        if found:
+            if status == 0:
+                _import_all(names)
+            return
+        time.sleep(0.005)
+    kill_quietly(pid)
+    os.waitpid(pid, 0)
+
+
+def _import_all(names: list[str]) -> None:
     for name in names:
-        if isinstance(name, str) and name not in sys.modules and name.split(".", 1)[0] in known:
-            try:
+        if name not in sys.modules:
+            with contextlib.suppress(BaseException):
                 importlib.import_module(name)
-            except BaseException:
-                continue
 
 
 def _more_arguments(scratch: str) -> list[str]:
@@ -571,14 +622,12 @@ def prepare(job: dict[str, Any]) -> None:
     words = os.environ.get("PYTEST_ADDOPTS", "").replace(f"-p {RECORDER}", "").strip()
     os.environ["PYTEST_ADDOPTS"] = words
     os.makedirs(job["scratch"], exist_ok=True)
-    try:
+    with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
-    except (OSError, AttributeError):
-        pass
 
 
 def preload_pytest() -> str:
-    """pytest with its own plug-ins; others are loaded in each child, as pytest itself wants it. Its version."""
+    """Load pytest with its own plug-ins; returns its version."""
     import pytest
     from _pytest.config import default_plugins
 

@@ -6,7 +6,7 @@ import json
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import resources
 from typing import Any
 
@@ -127,7 +127,13 @@ class Job:
                 )
             )  # fmt: skip
         return Measured(
-            runs, budget_s, tuple(lines), tuple(tried), ran and self.complete, self.own, tuple(_notes(found, tried))
+            runs=runs,
+            budget_s=budget_s,
+            lines=tuple(lines),
+            mutants=tuple(tried),
+            complete=ran and self.complete,
+            own_tests=self.own,
+            notes=tuple(_notes(found, tried)),
         )
 
     def is_own(self, test: str) -> bool:
@@ -185,11 +191,16 @@ def merged(first: Measured, second: Measured) -> Measured:
         known = mutants.get(place)
         if known is None or rank.index(mutant.result) < rank.index(known.result):
             mutants[place] = mutant
-    return Measured(
-        (*first.runs, *second.runs), max(first.budget_s, second.budget_s), tuple(lines.values()),
-        tuple(mutants.values()), first.complete and second.complete, first.own_tests,
-        tuple(dict.fromkeys((*first.notes, *second.notes))), first.disturbed or second.disturbed,
-    )  # fmt: skip
+    return replace(
+        first,
+        runs=(*first.runs, *second.runs),
+        budget_s=max(first.budget_s, second.budget_s),
+        lines=tuple(lines.values()),
+        mutants=tuple(mutants.values()),
+        complete=first.complete and second.complete,
+        notes=tuple(dict.fromkeys((*first.notes, *second.notes))),
+        disturbed=first.disturbed or second.disturbed,
+    )
 
 
 def _either(one: MeasuredLine, two: MeasuredLine) -> MeasuredLine:

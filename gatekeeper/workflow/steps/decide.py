@@ -7,9 +7,11 @@ from dataclasses import dataclass, replace
 
 from gatekeeper.checks import (
     agent_risk,
+    change_proof,
     config_weakening,
     declared_scope,
     flaky_tests,
+    go_tests,
     implementation_gaming,
     instruction_drift,
     leaked_secrets,
@@ -39,6 +41,7 @@ CHECKS: tuple[tuple[str, Callable[[Evidence], tuple[Finding, ...]]], ...] = (
     ("flaky_tests", flaky_tests.check),
     ("suite_integrity", suite_integrity.check),
     ("second_witness", second_witness.check),
+    ("go_tests", go_tests.check),
     ("rerun_match", rerun_match.check),
     ("declared_scope", declared_scope.check),
     ("implementation_gaming", implementation_gaming.check),
@@ -48,6 +51,7 @@ CHECKS: tuple[tuple[str, Callable[[Evidence], tuple[Finding, ...]]], ...] = (
     ("leaked_secrets", leaked_secrets.check),
     ("agent_risk", agent_risk.check),
     ("instruction_drift", instruction_drift.check),
+    ("change_proof", change_proof.check),
 )
 
 
