@@ -64,6 +64,16 @@ class Paths:
         return self.state / "reports"
 
     @property
+    def kept_runs(self) -> Path:
+        """Runs of targets' own code that later checks reuse; no sandbox sees it."""
+        return self.state / "kept-runs"
+
+    @property
+    def flakes(self) -> Path:
+        """The register of flaky tests of `check`."""
+        return self.state / "flakes" / "register.jsonl"
+
+    @property
     def keys(self) -> Path:
         """Signing keys, 0700."""
         return self.config / "keys"

@@ -46,6 +46,7 @@ COMMANDS = {
     "serve": ("serve", "Run the gate as a service."),
     "token": ("token", "Credentials of the service, on its own machine."),
     "audit": ("audit", "The record of every decision, on its own machine."),
+    "flakes": ("flakes", "Tests known to be flaky: list, own, forget; on this machine."),
     "doctor": ("doctor", "Say what is configured, reachable and missing."),
     "completion": ("completion", "Print the completion script of a shell."),
 }

@@ -44,6 +44,10 @@ class FlakeRecord:
         """What it is about."""
         return self.repository, self.suite, self.test
 
+    def excuses(self, now: float) -> bool:
+        """True until it expires; a record from the future is none."""
+        return self.first_seen <= now < self.expires_at and 0 < self.failed < self.runs
+
     def merged(self, newer: FlakeRecord) -> FlakeRecord:
         """This record with what was seen later; owner, note and a later end that a person set stay."""
         bases = [b for b in self.bases if b not in newer.bases] + list(newer.bases)

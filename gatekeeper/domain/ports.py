@@ -14,6 +14,7 @@ from gatekeeper.domain.change import Change
 from gatekeeper.domain.decision import BundleId, Plan, PolicyDecision
 from gatekeeper.domain.evidence import ScanReport
 from gatekeeper.domain.flake import FlakeRecord
+from gatekeeper.domain.principal import Principal
 from gatekeeper.domain.settings import EnvironmentSettings
 from gatekeeper.domain.testrun import RunRole, SuiteRun
 from gatekeeper.domain.ticket import Suite
@@ -263,6 +264,19 @@ class FlakeRegister(Protocol):
 
     def seen(self, records: Sequence[FlakeRecord]) -> None:
         """Add what was seen; what is there already is merged with it."""
+
+
+class FlakeDesk(FlakeRegister, Protocol):
+    """The register for the person who looks after it. `KeyError` for a record that is not there."""
+
+    def records(self) -> Sequence[FlakeRecord]:
+        """All of them, expired ones too, in the order of their keys."""
+
+    def own(self, record: FlakeRecord, actor: Principal, now: float) -> None:
+        """Put owner, note and expiry of this record in place of what is there."""
+
+    def forget(self, record: FlakeRecord, actor: Principal, now: float) -> None:
+        """Take the record out."""
 
 
 class Clock(Protocol):

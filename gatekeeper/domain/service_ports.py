@@ -13,6 +13,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Protocol
 
+from gatekeeper.domain.flake import FlakeRecord
 from gatekeeper.domain.lifecycle import ChangeState, TicketState, VerificationState
 from gatekeeper.domain.principal import Principal
 from gatekeeper.domain.records import (
@@ -138,6 +139,16 @@ class Transaction(Protocol):
     def add_credential(self, record: CredentialRecord) -> None: ...
     def save_credential(self, record: CredentialRecord) -> None: ...
     def credentials(self) -> list[CredentialRecord]: ...
+
+    # tests known to be flaky
+    def flakes(self, repository: str = "", suite: str = "") -> list[FlakeRecord]:
+        """By repository, suite and test; expired ones included."""
+
+    def put_flake(self, record: FlakeRecord) -> None:
+        """Add it, or put it in place of the one with its key."""
+
+    def drop_flake(self, record: FlakeRecord) -> None:
+        """Take it out; `KeyError` where there is none."""
 
     # what happened
     def remembered(self, principal: str, method: str, request_id: str) -> Remembered | None: ...

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,11 +12,14 @@ from gatekeeper.domain.gate_settings import (
     PolicySettings,
     SourceSettings,
 )
+from gatekeeper.errors import UsageError
 from gatekeeper.wiring import machine
 
 if TYPE_CHECKING:
     from gatekeeper.adapters.bubblewrap_sandbox import BubblewrapSandbox
     from gatekeeper.adapters.environment_builder import UvEnvironmentBuilder
+    from gatekeeper.adapters.file_flakes import FileFlakes
+    from gatekeeper.adapters.file_kept_runs import FileKeptRuns
     from gatekeeper.adapters.git_mirror import GitMirror, GitNotesStore
     from gatekeeper.adapters.git_mirror.enforcer import EnforcerRepository
     from gatekeeper.adapters.git_mirror.sources import Remotes
@@ -75,6 +79,17 @@ def git_repositories(where: Paths, remotes: Remotes | None = None) -> GitMirror:
     return GitMirror(where, remotes)
 
 
+def require_source(source: str, remotes: Remotes | None) -> None:
+    """Raises `UsageError` (REPOSITORY_UNREADABLE) for a source that this gate can never fetch from, or a directory that is
+    no repository. Whether an address answers shows when a change is fetched.
+    """
+    from gatekeeper.adapters.git_mirror.sources import find
+
+    place = find(source, remotes).directory
+    if place is not None and not any(os.path.exists(os.path.join(place, *p)) for p in (("HEAD",), (".git",))):
+        raise UsageError("REPOSITORY_UNREADABLE", f"{place[:200]!r} is no git repository.")
+
+
 def enforcer_repository(repository: Path) -> EnforcerRepository:
     """Hardened reads for `verify` and the hook."""
     from gatekeeper.adapters.git_mirror.enforcer import EnforcerRepository
@@ -127,3 +142,17 @@ def sandbox(where: Paths, *, niceness: int = 0) -> BubblewrapSandbox:
     from gatekeeper.adapters.bubblewrap_sandbox import BubblewrapSandbox
 
     return BubblewrapSandbox(where, niceness=niceness)
+
+
+def flake_register(where: Paths) -> FileFlakes:
+    """Tests known to be flaky, of `check` on this machine."""
+    from gatekeeper.adapters.file_flakes import FileFlakes
+
+    return FileFlakes(where.flakes)
+
+
+def kept_base_runs(where: Paths, box: BubblewrapSandbox) -> FileKeptRuns:
+    """Runs of targets' own code, from one `check` to the next."""
+    from gatekeeper.adapters.file_kept_runs import FileKeptRuns
+
+    return FileKeptRuns(where.kept_runs, machine.SystemClock(), box.engine)

@@ -62,6 +62,8 @@ def check_tools(
             mode=Mode.LOCAL,
             limits=Limits(wall_s=timeout_s),
             gate_version=__version__,
+            kept=engines.kept_base_runs(where, box),
+            flakes=engines.flake_register(where),
             publish=publish,
             effort=effort if measure_s is None else measuring(effort, measure_s),
         )

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from gatekeeper import __version__
@@ -127,6 +128,9 @@ def service_runtime(
             approvals=signers.approval_verifier(trust) if trust is not None else None,
             desk=tools.desk,
             statements_required=statements_required,
+            require_source=partial(
+                engines.require_source, remotes=engines.remotes(machine.gate_settings(where).sources)
+            ),
         )
         engine.provide(runs.steps(service, tools, settings))
         blobs.sweep()

@@ -9,42 +9,14 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from concurrent.futures import Future
-from dataclasses import dataclass
-from typing import Protocol
 
-from gatekeeper.domain.ports import Limits
-from gatekeeper.domain.selection import Selection
 from gatekeeper.domain.testrun import SuiteRun, Termination
-from gatekeeper.domain.ticket import Suite
 
 MAX_KEPT = 64
 
 
-@dataclass(frozen=True, slots=True)
-class BaseRun:
-    """What a run of the target's own code is the same by."""
-
-    repository: str
-    tree: str
-    environment: str
-    """Digest of the environment."""
-    python: str
-    suite: Suite
-    limits: Limits
-    part: Selection | None
-    gate: str
-    """Version of the gate."""
-
-
-class Keeper(Protocol):
-    """Keeps runs of bases."""
-
-    def get(self, key: BaseRun, make: Callable[[], SuiteRun]) -> SuiteRun:
-        """The run with this content, made now where there is none. Raises what `make` raises."""
-
-
 class KeptRuns:
-    """Thread-safe; two that ask for the same run at once make it once. Nothing outlives the process."""
+    """Implements `domain.base_run.KeptBaseRuns`. Thread-safe; two that ask for the same run at once make it once. Nothing outlives the process."""
 
     def __init__(self, size: int = MAX_KEPT) -> None:
         self._size = size

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from gatekeeper.domain.base_run import KeptBaseRuns
 from gatekeeper.domain.decision import Approval
 from gatekeeper.domain.effort import DEFAULT, Effort
 from gatekeeper.domain.finding import Finding
@@ -25,7 +26,6 @@ from gatekeeper.domain.ports import (
 )
 from gatekeeper.domain.ticket import Risk
 from gatekeeper.domain.verdict import Mode
-from gatekeeper.workflow.kept_runs import Keeper
 
 
 class ApprovalVerifier(Protocol):
@@ -69,7 +69,7 @@ class Tools:
     gate_version: str = ""
     desk: Signer | None = None
     """Signs, with a key of its own, that a reviewer approved at the gate's API; None where that counts for nothing."""
-    kept: Keeper | None = None
+    kept: KeptBaseRuns | None = None
     """Runs of bases that were made already; None: every run is made anew."""
     flakes: FlakeRegister | None = None
     """Tests known to be flaky; None: none is known."""

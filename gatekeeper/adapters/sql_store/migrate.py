@@ -10,7 +10,7 @@ from gatekeeper.adapters.sql_store.engines import Engines
 from gatekeeper.adapters.sql_store.faults import store_faults
 from gatekeeper.errors import CouldNotCheck
 
-REVISIONS = ("0001",)
+REVISIONS = ("0001", "0002")
 """Every revision of the schema, oldest first; the last is what this code works on."""
 APPLICATION_ID = 0x676B7374
 """Written into the header of a SQLite file: a file of another program is never migrated."""

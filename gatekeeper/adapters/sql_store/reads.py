@@ -14,6 +14,7 @@ import sqlalchemy as sa
 from gatekeeper.adapters.sql_store import schema as s
 from gatekeeper.adapters.sql_store.faults import store_failed, store_faults
 from gatekeeper.adapters.sql_store.rows import from_row
+from gatekeeper.domain.flake import FlakeRecord
 from gatekeeper.domain.lifecycle import ChangeState, TicketState, VerificationState
 from gatekeeper.domain.paging import Listed, is_key
 from gatekeeper.domain.records import (
@@ -235,6 +236,11 @@ class Reads:
     def credentials(self) -> list[CredentialRecord]:
         t = s.credentials
         return self._records(CredentialRecord, sa.select(t).order_by(t.c.create_time, t.c.id))
+
+    def flakes(self, repository: str = "", suite: str = "") -> list[FlakeRecord]:
+        t = s.flakes
+        conditions = _given(t, repository=repository, suite=suite)
+        return self._records(FlakeRecord, sa.select(t).where(*conditions).order_by(t.c.repository, t.c.suite, t.c.test))
 
     def remembered(self, principal: str, method: str, request_id: str) -> Remembered | None:
         return self._record(Remembered, s.requests, principal=principal, method=method, request_id=request_id)

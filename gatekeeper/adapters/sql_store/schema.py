@@ -204,5 +204,13 @@ audit_entries = sa.Table(
     sa.Index("uq_audit_entries_digest", "digest", unique=True),
 )  # fmt: skip
 
+flakes = sa.Table(
+    "flakes", metadata,
+    _text("repository", primary_key=True), _text("suite", primary_key=True), _text("test", primary_key=True),
+    _int("failed"), _int("runs"), _text("bases"), _time("first_seen"), _time("last_seen"), _time("expires_at"),
+    _text("owner"), _text("note"),
+    sa.CheckConstraint("failed > 0 AND failed < runs", name="both"),
+)  # fmt: skip
+
 APPEND_ONLY = ("events", "audit_entries")
 """Tables whose rows are never changed or removed; triggers hold that."""

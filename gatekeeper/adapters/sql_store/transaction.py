@@ -16,6 +16,7 @@ from gatekeeper.adapters.sql_store import schema as s
 from gatekeeper.adapters.sql_store.faults import store_failed, store_faults
 from gatekeeper.adapters.sql_store.reads import Reads, select_by
 from gatekeeper.adapters.sql_store.rows import to_row
+from gatekeeper.domain.flake import FlakeRecord
 from gatekeeper.domain.principal import Principal
 from gatekeeper.domain.records import (
     ArtifactRecord,
@@ -61,7 +62,7 @@ class SqlTransaction(Reads):
         self.last_link: AuditEntry | None = None
         """The newest audit entry of this transaction."""
 
-    def _write(self, statement: sa.Insert | sa.Update, parameters: Mapping[str, Any] | None = None) -> int:
+    def _write(self, statement: sa.Insert | sa.Update | sa.Delete, parameters: Mapping[str, Any] | None = None) -> int:
         """Execute; number of rows that it touched."""
         if not self._writable:
             raise RuntimeError("a reading transaction cannot write")
@@ -173,6 +174,18 @@ class SqlTransaction(Reads):
 
     def save_credential(self, record: CredentialRecord) -> None:
         self._save(s.credentials, record)
+
+    def put_flake(self, record: FlakeRecord) -> None:
+        try:
+            self._save(s.flakes, record)
+        except KeyError:
+            self._insert(s.flakes, record)
+
+    def drop_flake(self, record: FlakeRecord) -> None:
+        t = s.flakes
+        key = (t.c.repository == record.repository, t.c.suite == record.suite, t.c.test == record.test)
+        if self._write(sa.delete(t).where(*key)) != 1:
+            raise KeyError(" ".join(record.key))
 
     # what happened
 

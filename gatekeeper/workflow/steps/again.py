@@ -89,16 +89,15 @@ class _Again:
         if not first.sessions or not self.where.has_recorder:
             self.left_out.append((suite.name, "the gate cannot tell this suite to run single tests"))
             return
+        known = self._known(suite, tests)
         here = dict.fromkeys(tests, Tally(1, 1))
-        for number in range(self.times):
-            if self._late():
+        for number in range(2 * self.times):
+            wanted = tuple(t for t in tests if number < self.times or (t in known and not here[t].passed))
+            if not wanted or self._late():
                 break
-            self._count(here, self._made(suite, RunRole.AGAIN, first.tree, Selection(ids=tests)))
-            if number and not any(t.passed for t in here.values()):
-                break  # none of them ever passes: no use to go on
+            self._count(here, self._made(suite, RunRole.AGAIN, first.tree, Selection(ids=wanted)))
         alive = tuple(t for t, tally in here.items() if tally.passed)
         before = self._before(suite, base, {t: here[t] for t in alive})
-        known = self._known(suite, alive)
         reached, others = self._reached(suite, first, alive)
         found = [
             Repeated(

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from gatekeeper.domain.base_run import BaseRun
 from gatekeeper.domain.ports import Limits, RunRequest, TestEnvironment
 from gatekeeper.domain.selection import Selection
 from gatekeeper.domain.submission import Submission
 from gatekeeper.domain.testrun import CaseResult, Outcome, RunRole, SuiteRun, Termination, outcomes_by_id
 from gatekeeper.domain.ticket import SuiteKind
-from gatekeeper.workflow.kept_runs import BaseRun
 from gatekeeper.workflow.steps.checkout import Checkout
 from gatekeeper.workflow.steps.plan import Planned, PlannedRun
 from gatekeeper.workflow.tools import Tools

@@ -22,6 +22,7 @@ from gatekeeper.adapters.sql_store import SqlRecords, migrate, store
 from gatekeeper.adapters.sql_store.engines import Engines
 from gatekeeper.adapters.sql_store.schema import metadata
 from gatekeeper.domain import records as records_of
+from gatekeeper.domain.flake import FlakeRecord
 from gatekeeper.domain.records import Page
 from gatekeeper.errors import CouldNotCheck
 
@@ -106,6 +107,7 @@ TABLES = {
     "requests": (records_of.Remembered, set()),
     "events": (records_of.Event, {"repository"}),
     "audit_entries": (records_of.AuditEntry, set()),
+    "flakes": (FlakeRecord, set()),
 }
 
 

@@ -133,7 +133,7 @@ def test_a_false_claim_is_rejected_for_its_evidence_and_the_control_is_run():
     outcome = judge(world)
     assert outcome.verdict is Verdict.REJECTED
     assert outcome.findings[0].category == "evidence_mismatch"
-    assert world.sandbox.seen == [RunRole.MERGED, RunRole.BASE, RunRole.AGAIN, RunRole.AGAIN]
+    assert world.sandbox.seen == [RunRole.MERGED, RunRole.BASE, *3 * [RunRole.AGAIN]]
 
 
 def test_an_honest_red_report_is_tests_failed_and_no_lie():
