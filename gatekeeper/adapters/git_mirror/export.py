@@ -149,6 +149,7 @@ def _sweep(cache: Path) -> None:
 
 def _remove(cache: Path, name: str) -> None:
     """Remove a tree unless somebody holds it or has just asked for it again."""
+    gone: Path | None = None
     with suppress(FileNotFoundError), _locked(cache, name):
         handle = os.open(cache / name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
         try:
@@ -161,4 +162,5 @@ def _remove(cache: Path, name: str) -> None:
             return
         finally:
             os.close(handle)
-    shutil.rmtree(gone, ignore_errors=True)
+    if gone is not None:  # else another process removed it first
+        shutil.rmtree(gone, ignore_errors=True)
