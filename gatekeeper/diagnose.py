@@ -39,6 +39,7 @@ def diagnoses(where: Paths) -> Iterator[Diagnosis]:
     yield from _scanners(where)
     yield from _policy(settings)
     yield _signer(where, settings)
+    yield from _server_keys(where, settings)
 
 
 def _missing(name: str, error: GatekeeperError) -> Diagnosis:
@@ -154,6 +155,21 @@ def _signer(where: Paths, settings: GateSettings) -> Diagnosis:
         return Diagnosis("signer", "ok", f"key file {key}, {signer.public.fingerprint}")
     except GatekeeperError as error:
         return _missing("signer", error)
+
+
+def _server_keys(where: Paths, settings: GateSettings) -> Iterator[Diagnosis]:
+    """The keys of `gatekeeper serve`: enforcers pin the one that signs verdicts and the one of its review desk."""
+    own = settings.signing.kind is not SigningKind.KEYLESS and settings.signing.key is None
+    rows = [("signer of the server", "gate.pem")] if own else []
+    for name, file in [*rows, ("review desk", "desk.pem")]:
+        key = where.keys / file
+        if not os.path.lexists(key):
+            yield Diagnosis(name, "note", f"key file {key} is made at the first start of `gatekeeper serve`")
+            continue
+        try:
+            yield Diagnosis(name, "ok", f"key file {key}, {signers.reviewer_signer(key).public.fingerprint}")
+        except GatekeeperError as error:
+            yield _missing(name, error)
 
 
 def _keyless(settings: GateSettings) -> Diagnosis:

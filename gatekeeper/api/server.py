@@ -7,6 +7,7 @@ import contextlib
 import ipaddress
 import logging
 import os
+import socket
 import stat
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -182,9 +183,12 @@ class ApiServer:
         address, tls = self._settings.address, self._settings.tls
         try:
             if tls is not None:
-                port = self._server.add_secure_port(address, _credentials(tls))
+                credentials = _credentials(tls)
+                _require_free(address)
+                port = self._server.add_secure_port(address, credentials)
             else:
                 _make_room(address)
+                _require_free(address)
                 port = self._server.add_insecure_port(address)
         except (RuntimeError, ValueError, OSError) as error:
             raise ConfigurationError(
@@ -241,6 +245,20 @@ def _credentials(tls: TlsFiles) -> grpc.ServerCredentials:
         root_certificates=tls.client_ca,
         require_client_auth=tls.client_required,
     )
+
+
+def _require_free(address: str) -> None:
+    """Raises `OSError` for an address that nobody can listen at: the transport would first print a line of its own."""
+    if address.startswith("unix:"):
+        return
+    host, _, port = address.rpartition(":")
+    for family, kind, protocol, _, place in socket.getaddrinfo(
+        host.strip("[]"), int(port), type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+    ):
+        with socket.socket(family, kind, protocol) as probe:
+            # As the transport does: an ended server's last connections do not keep the port.
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(place)
 
 
 def _make_room(address: str) -> None:

@@ -8,7 +8,7 @@ from gatekeeper.domain.principal import Caller
 from gatekeeper.domain.records import Page, RepositoryRecord
 from gatekeeper.domain.service_ports import Transaction
 from gatekeeper.domain.verdict import Mode
-from gatekeeper.errors import RequestRefused
+from gatekeeper.errors import RequestRefused, UsageError
 from gatekeeper.workflow.service.idempotency import Request, answered, remember
 from gatekeeper.workflow.service.pages import Part, part
 from gatekeeper.workflow.service.people import author_of
@@ -38,7 +38,14 @@ def known_repository(tx: Transaction, name: str) -> RepositoryRecord:
 
 
 def register(service: Service, caller: Caller, command: RegisterCommand) -> RepositoryRecord:
-    """Register. Raises `RequestRefused` (REPOSITORY_EXISTS, REQUEST_ID_REUSED)."""
+    """Register. Raises `RequestRefused` (REPOSITORY_EXISTS, REQUEST_ID_REUSED; INPUT_MALFORMED for a source that this gate
+    can never fetch from).
+    """
+    if service.require_source is not None:
+        try:
+            service.require_source(command.source_uri)
+        except UsageError as error:
+            raise RequestRefused("INPUT_MALFORMED", error.message, field="source_uri") from error
     with acting(service, caller, "repository.register", command.name) as tx:
         before = answered(tx, service, caller, command.request)
         if before is not None:

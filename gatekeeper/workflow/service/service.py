@@ -57,6 +57,8 @@ class Service:
     statements_required: bool = False
     """True: APPROVE needs the reviewer's own signed statement."""
     limits: ServiceLimits = field(default_factory=ServiceLimits)
+    require_source: Callable[[str], None] | None = None
+    """Raises `UsageError` for a source that can never be fetched from; None: every source is taken as it is."""
 
 
 @contextmanager

@@ -104,7 +104,7 @@ def test_malformed_addresses_are_refused(address: str):
     assert error.value.code == "ADDRESS_UNUSABLE"
 
 
-def test_a_taken_port_is_told(service):
+def test_a_taken_port_is_told(service, capfd):
     with running(service, LOOPBACK) as server:
 
         async def second() -> None:
@@ -113,6 +113,8 @@ def test_a_taken_port_is_told(service):
         with pytest.raises(ConfigurationError) as error:
             server.run(second())
         assert error.value.code == "ADDRESS_UNUSABLE"
+        assert "in use" in error.value.message
+    assert "Failed to add port" not in capfd.readouterr().err, "the transport has no line of its own"
 
 
 def test_a_certificate_of_the_clients_ca_is_a_credential(service):

@@ -146,3 +146,15 @@ def test_keyless_signer_by_settings(gate, gate_env, tmp_path):
     assert signer.sign({"a": 1}).keyid == ""
     assert signer.verifier_id.startswith("urn:gatekeeper:verifier:keyless:")
     instance.close()
+
+
+def test_the_keys_of_the_server_are_told_too(gate, gate_env):
+    lines = found(gate_env)
+    assert {lines["signer of the server"][0], lines["review desk"][0]} <= {"note", "ok"}
+    signers.gate_signer(gate_env, None)
+    (gate_env.keys / "desk.pem").unlink(missing_ok=True)
+    lines = found(gate_env)
+    assert lines["signer of the server"][0] == "ok"
+    assert "gate.pem, SHA256:" in lines["signer of the server"][1]
+    assert lines["review desk"][0] == "note"
+    assert not (gate_env.keys / "desk.pem").exists()
