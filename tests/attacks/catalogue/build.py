@@ -97,8 +97,9 @@ def run_suites(repo: Path, commit: str, ticket: Mapping[str, Any]) -> list[dict[
         tree.mkdir()
         tools.mkdir()
         # A launcher keeps the environment of the interpreter; a link to it would not.
-        (tools / "python").write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
-        (tools / "python").chmod(0o755)
+        for name in ("python", "python3"):
+            (tools / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+            (tools / name).chmod(0o755)
         archive = subprocess.run(["git", "archive", commit], cwd=repo, check=True, capture_output=True).stdout
         subprocess.run(["tar", "-x", "-C", str(tree)], input=archive, check=True)
         suites = []

@@ -360,7 +360,7 @@ class PathForTest(unittest.TestCase):
         ticket(
             143,
             "--version",
-            "`bin/barchart --version` prints the version and ends with 0.",
+            "`bin/barchart --version` prints the version and ends with 0; `bin/barchart -` says that it reads files only.",
             "bin/** barchart/** tests/**",
             verify="sh scripts/verify.sh",
         ),
