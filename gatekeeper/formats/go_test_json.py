@@ -70,12 +70,14 @@ class GoPackage:
         """What is wrong with the package beyond its tests; empty where nothing is."""
         if self.end is PackageEnd.BUILD_FAILED:
             return "the package does not build"
+        bad = any(t.outcome in (Outcome.FAILED, Outcome.ERRORED) for t in self.tests)
+        if bad:
+            return ""  # its tests say it
         if self.end is PackageEnd.SILENT:
             return "the package says ok, but its tests never reported their end: the process ended before, or TestMain does not run them"
         if self.end is PackageEnd.UNFINISHED:
             return "the package never ended"
-        bad = any(t.outcome in (Outcome.FAILED, Outcome.ERRORED) for t in self.tests)
-        return "the package failed outside its tests" if self.end is PackageEnd.FAILED and not bad else ""
+        return "the package failed outside its tests" if self.end is PackageEnd.FAILED else ""
 
 
 @dataclass

@@ -306,7 +306,11 @@ def _read(name: str, line: int, body: list[Token], testing: str) -> GoFunction:
                 statement = []
                 continue
         if token.kind == "mark" and token.text == ";":
-            statement = []
+            # Between the parts of `if x := f(); x != 1 {` the statement goes on.
+            if not any(t.kind == "keyword" and t.text in ("if", "for", "switch") for t in statement):
+                statement = []
+            else:
+                statement.append(token)
             continue
         if token.text == "func" and token.kind == "keyword":
             literal = True

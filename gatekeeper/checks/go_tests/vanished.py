@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from collections import Counter
 from collections.abc import Iterable
 
@@ -13,6 +14,7 @@ from gatekeeper.domain.ticket import PermitKind
 from gatekeeper.formats.go_tests import GoFunction
 
 _REMOVES = (PermitKind.REMOVE_TESTS, PermitKind.REMOVE_FEATURE)
+_MISSING = re.compile(r"(?:undefined: (?:\w+\.)?|has no field or method |unknown field |in call to (?:\w+\.)?)(\w+)")
 _SHARE = 0.75
 """Share of what a removed test says that its successors must say."""
 _FOLLOWING = 0.5
@@ -46,7 +48,8 @@ def _gone(project: Project, path: str, test: GoFunction, whole: bool) -> Finding
         return None
     key = f"{path}::{test.name}"
     detail = project.detail(project.restored, path, test.name)
-    if INTERFACE.search(detail) and _covered(test, [f for _, f in fresh], _FOLLOWING):
+    missing = set(_MISSING.findall(detail))
+    if INTERFACE.search(detail) and _covered(test, [f for _, f in fresh], _FOLLOWING, missing):
         if project.permits((PermitKind.RENAME_API,), path, test.name, _words(detail)):
             return None
         message = (
@@ -86,8 +89,8 @@ def _same_elsewhere(project: Project, path: str, test: GoFunction) -> bool:
     return False
 
 
-def _covered(test: GoFunction, others: list[GoFunction], share: float) -> bool:
-    """What the test says is said by the others together: its constants, what it calls, and no fewer assertions a test."""
+def _covered(test: GoFunction, others: list[GoFunction], share: float, missing: Iterable[str] = ()) -> bool:
+    """What the test says is said by the others together: its constants, and what it calls but for what is `missing`."""
     if not others:
         return False
     constants = Counter({c: n for c, n in test.constants.items() if "%" not in c})
@@ -96,7 +99,7 @@ def _covered(test: GoFunction, others: list[GoFunction], share: float) -> bool:
     for other in others:
         said |= other.constants
         names |= other.names
-    wanted = test.names - _PLAIN
+    wanted = test.names - _PLAIN - set(missing)
     kept = sum((constants & said).values())
     if constants and kept < share * sum(constants.values()):
         return False
