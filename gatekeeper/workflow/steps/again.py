@@ -75,12 +75,12 @@ class _Again:
         by_role = {r.role: r for r in self.runs if r.suite == suite.name}
         merged, restored = by_role.get(RunRole.MERGED), by_role.get(RunRole.BASE_INSTRUMENTS)
         failing = _failing(merged)
-        self._tests(suite, merged, failing, by_role.get(RunRole.BASE))
+        self._tests(suite, merged, failing)
         # What fails with the target's own instruments alone: a flake there looks like a bent test.
         passing = _passing(merged)
-        self._tests(suite, restored, tuple(t for t in _failing(restored) if t in passing), by_role.get(RunRole.BASE))
+        self._tests(suite, restored, tuple(t for t in _failing(restored) if t in passing))
 
-    def _tests(self, suite: Suite, first: SuiteRun | None, tests: tuple[str, ...], base: SuiteRun | None) -> None:
+    def _tests(self, suite: Suite, first: SuiteRun | None, tests: tuple[str, ...]) -> None:
         if first is None or not tests or self.times <= 0:
             return
         if len(tests) > MAX_TESTS:
@@ -97,7 +97,7 @@ class _Again:
                 break
             self._count(here, self._made(suite, RunRole.AGAIN, first.tree, Selection(ids=wanted)))
         alive = tuple(t for t, tally in here.items() if tally.passed)
-        before = self._before(suite, base, {t: here[t] for t in alive})
+        before = self._before(suite, {t: here[t] for t in alive})
         reached, others = self._reached(suite, first, alive)
         found = [
             Repeated(
@@ -117,11 +117,9 @@ class _Again:
             found = [replace(one, settled=False) for one in found]
         self.tests += found
 
-    def _before(self, suite: Suite, base: SuiteRun | None, tests: Mapping[str, Tally]) -> dict[str, Tally]:
+    def _before(self, suite: Suite, tests: Mapping[str, Tally]) -> dict[str, Tally]:
         """On the target tip, for as long as it never failed there: the rarer it fails, the more runs say anything."""
         found = dict.fromkeys(tests, Tally())
-        if base is not None and base.termination is Termination.EXITED:
-            self._count(found, base)
         for number in range(MAX_BASE_RUNS):
             wanted = tuple(
                 test
