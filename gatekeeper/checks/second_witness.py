@@ -133,7 +133,11 @@ def _indifferent(sighting: Sighting) -> Iterator[Finding]:
     if names:
         file = sighting.first.file
         message = f"{len(names)} test(s) of {file} pass also with an assertion turned round: {_some(names)}."
-        yield finding("PASSES_WHATEVER", message, path=file, evidence=sighting.first.run.log[-1500:], key=file)
+        known = control is not None and all(n in control.own() for n in names)
+        yield finding(
+            "PASSES_WHATEVER", message, path=file, evidence=sighting.first.run.log[-1500:], key=file,
+            effect=Effect.BLOCKS if known or control is None else Effect.ASKS,
+        )  # fmt: skip
 
 
 def _not_of_the_base(sighting: Sighting, name: str) -> bool:

@@ -70,8 +70,9 @@ def renamed(source: str, name_for: Callable[[str], str]) -> Renamed | None:
 def _twin(node: ast.FunctionDef | ast.AsyncFunctionDef, test: TestFunction, name: str) -> str | None:
     """The source of a copy that must fail where the test passes; None where no plain assertion stands in its body."""
     places = [i for i, s in enumerate(node.body) if isinstance(s, ast.Assert)]
-    generator = any(isinstance(n, ast.Yield | ast.YieldFrom) for n in ast.walk(node))
-    if not places or test.silencers or generator:
+    # A test that may end before its assertion passes honestly whatever that says.
+    early = any(isinstance(n, ast.Yield | ast.YieldFrom | ast.Return | ast.Raise) for n in ast.walk(node))
+    if not places or test.silencers or early:
         return None
     try:
         made = copy.deepcopy(node)

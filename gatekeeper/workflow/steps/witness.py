@@ -7,6 +7,7 @@ can be witnessed is never held against a change.
 
 from __future__ import annotations
 
+import fnmatch
 import posixpath
 import time
 from collections.abc import Iterable, Sequence
@@ -75,6 +76,7 @@ class _Place:
         self.count = 0
         found = pytest_settings.effective("", lambda path: text(self.base, path))
         self.patterns = tuple(pytest_settings.listed(found[1], "python_functions")) if found else ()
+        self.modules = tuple(pytest_settings.listed(found[1], "python_files")) if found else ()
 
     def reasons(self) -> tuple[str, ...]:
         """Why the change could bend a run from within, in words."""
@@ -196,16 +198,24 @@ class _Place:
         tests, sources = [], {}
         paths = [p for p, e in self.merged.entries.items() if p.endswith(".py") and (e.size or 0) <= MAX_SOURCE]
         # Test modules first: they are what is looked for.
-        paths.sort(key=lambda p: (self.instruments.kind(p) is not InstrumentKind.TEST, p))
+        paths.sort(key=lambda p: (not self._test_module(p), p))
         for path in paths[:MAX_MODULES]:
             source = _text(self.merged, path)
             if source is None:
                 continue
             sources[path] = source
-            if self.instruments.kind(path) is InstrumentKind.TEST and "def test" in source:
+            if self._test_module(path) and "def " in source:
                 tests.append(path)
         touched = [p.path for p in self.change.paths]
         return nearest(touched, tests, sources)
+
+    def _test_module(self, path: str) -> bool:
+        """By its name: under the gate's rules, or those of the target's settings."""
+        if posixpath.basename(path) in ("conftest.py", "__init__.py"):
+            return False
+        if self.instruments.kind(path) is InstrumentKind.TEST:
+            return True
+        return any(fnmatch.fnmatchcase(posixpath.basename(path), m) for m in self.modules[:20])
 
     def _instruments_of_base(self) -> str:
         """The merge result with settings, scripts and conftest files of the target tip; test modules stay."""
