@@ -46,9 +46,12 @@ class InstrumentKind(StrEnum):
         return self not in (InstrumentKind.CI, InstrumentKind.INSTRUCTIONS, InstrumentKind.GATE)
 
 
-_TEST_DIRECTORIES = {"tests", "test", "testing", "__tests__", "spec", "specs", "testdata"}
+_TEST_DIRECTORIES = {
+    "tests", "test", "testing", "__tests__", "spec", "specs", "testdata", "__snapshots__", "__mocks__", "__fixtures__",
+}  # fmt: skip
 _TEST_MODULE = re.compile(
-    r"(?:test_.*|.*_test|tests)\.py|.*[._](?:test|spec)\.[cm]?[jt]sx?|.*_test\.go|.*Tests?\.java", re.DOTALL
+    r"(?:test_.*|.*_test|tests)\.py|(?:.*[._-])?(?:test|spec)\.[cm]?[jt]sx?|test-.*\.[cm]?[jt]sx?|.*_test\.go|.*Tests?\.java",
+    re.DOTALL,
 )
 _RUNNER_SETTINGS = {
     "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "tox.ini", "setup.cfg", "pyproject.toml", "noxfile.py",
@@ -56,6 +59,15 @@ _RUNNER_SETTINGS = {
     "vitest.config.ts", "vitest.config.js", "vitest.config.mjs", "go.mod", "pom.xml", "mypy.ini", ".mypy.ini",
     "ruff.toml", ".ruff.toml", ".flake8", ".pylintrc", "pylintrc", "tsconfig.json", "Makefile", "makefile", "GNUmakefile",
 }  # fmt: skip
+_SCRIPT = re.compile(r"[\w.-]+\.[cm]?[jt]sx?")
+_SCRIPT_TESTS = {"__tests__", "test", "tests", "spec", "specs"}
+"""Folders of which Node.js's runners run every script."""
+_SUPPORT = {"__mocks__", "__fixtures__", "fixtures", "helpers", "support", "testdata", "utils"}
+_SCRIPT_SETTINGS = re.compile(
+    r"(?:jest|vitest|vite|babel|mocha|playwright)\.(?:config|setup|workspace|preset)(?:\.[\w-]+)*\.(?:[cm]?[jt]s|json)"
+    r"|setupTests\.[cm]?[jt]sx?|\.(?:mocha|swc|nyc|c8|babel)rc(?:\.[cm]?js|\.json|\.ya?ml)?|\.npmrc|tsconfig(?:\.[\w-]+)*\.json"
+)
+"""Settings of Node.js's runners, and of what turns sources into what they run."""
 _INSTRUCTION_NAMES = {
     "agents.md",
     "claude.md",
@@ -153,13 +165,17 @@ class Instruments:
             return InstrumentKind.SHADOW
         if module in sys.stdlib_module_names and not (self._base and path in self._base.entries) and module != "test":
             return InstrumentKind.SHADOW
+        if "node_modules" in parts[:-1]:
+            return InstrumentKind.SHADOW
         if lower == "conftest.py":
             return InstrumentKind.TEST_SUPPORT
         if path in self._scripts and not _TEST_MODULE.fullmatch(name):
             return InstrumentKind.RUNNER_SETTINGS if name in _RUNNER_SETTINGS else InstrumentKind.SCRIPT
-        if name in _RUNNER_SETTINGS:
+        if name in _RUNNER_SETTINGS or _SCRIPT_SETTINGS.fullmatch(name):
             return InstrumentKind.RUNNER_SETTINGS
         if _TEST_MODULE.fullmatch(name):
+            return InstrumentKind.TEST
+        if _SCRIPT.fullmatch(name) and _SUPPORT.isdisjoint(parts[:-1]) and any(p in _SCRIPT_TESTS for p in parts[:-1]):
             return InstrumentKind.TEST
         if any(p in _TEST_DIRECTORIES for p in parts[:-1]):
             return InstrumentKind.TEST_SUPPORT

@@ -46,6 +46,10 @@ class ScriptTest:
     """The same as a multiset of names and literals, for likeness."""
     rows: tuple[str, ...]
     """Rows of its table (`each`), normalised."""
+    assertions: tuple[tuple[str, str, str], ...]
+    """(subject, matcher, expected) of each assertion in it, normalised."""
+    swallows: bool
+    """True where a failing assertion in it would be caught."""
     hollow: str
     """empty, constant or none_expected where the source alone shows that it cannot fail; else nothing."""
 
@@ -145,6 +149,8 @@ def _call(
         body=normalised(body),
         words=Counter(t.text for t in body if t.kind is not Kind.MARK),
         rows=_rows(found, pairs, table) if table else (),
+        assertions=() if suite else _assertions(body),
+        swallows=not suite and _swallows(body),
         hollow="" if suite or not rest else _hollow(body),
     )
     callbacks = {t.text for t in body[:24]}
@@ -235,6 +241,67 @@ def _constant(inside: tuple[Token, ...]) -> bool:
             return False
         before = token.text
     return any(t.kind in _LITERALS or t.text in _WORDS for t in inside)
+
+
+def _assertions(body: tuple[Token, ...]) -> tuple[tuple[str, str, str], ...]:
+    """`expect(a).not.toBe(b)` is (a, not.toBe, b); `assert.equal(a, b)` is (a, assert.equal, b)."""
+    pairs = closing(body)
+    out = []
+    for index, token in enumerate(body):
+        if token.kind is not Kind.NAME or token.text not in ("expect", "assert") or index + 1 >= len(body):
+            continue
+        place, names, calls = index + 1, [], []
+        while place < len(body):
+            if body[place].text == "(" and place in pairs:
+                calls.append((place, pairs[place]))
+                place = pairs[place] + 1
+            elif body[place].text == "." and place + 1 < len(body):
+                names.append(body[place + 1].text)
+                place += 2
+            else:
+                break
+        if not calls:
+            continue
+        if token.text == "expect":
+            if len(calls) < 2 and not names:
+                continue
+            subject = normalised(body[calls[0][0] + 1 : calls[0][1]])
+            expected = normalised(body[calls[1][0] + 1 : calls[1][1]]) if len(calls) > 1 else ""
+            out.append((subject, ".".join(names), expected))
+        else:
+            parts = _split(body, pairs, calls[0][0] + 1, calls[0][1])
+            subject, expected = (normalised(body[a:b]) for a, b in [*parts, (0, 0)][:2])
+            out.append((subject, ".".join(["assert", *names]), expected))
+    return tuple(out)
+
+
+def _swallows(body: tuple[Token, ...]) -> bool:
+    """An assertion stands in a `try` whose `catch` neither asserts nor throws, or its promise ends in an empty `catch`."""
+    pairs = closing(body)
+    for index, token in enumerate(body):
+        if token.text != "catch" or token.kind is not Kind.NAME:
+            continue
+        place = index + 1
+        if place in pairs and index and body[index - 1].text == ".":
+            inside, tried = body[place + 1 : pairs[place]], body[:index]
+        else:
+            if place in pairs and body[place].text == "(":
+                place = pairs[place] + 1
+            start = next((a for a, b in pairs.items() if b == index - 1), None)
+            if place not in pairs or start is None:
+                continue
+            inside, tried = body[place + 1 : pairs[place]], body[start : index - 1]
+        said = {t.text for t in inside if t.kind is Kind.NAME}
+        if any(t.text in ("expect", "assert") for t in tried) and not said & {
+            "expect",
+            "assert",
+            "throw",
+            "fail",
+            "reject",
+            "done",
+        }:
+            return True
+    return False
 
 
 def _imports(found: tuple[Token, ...]) -> tuple[str, ...]:

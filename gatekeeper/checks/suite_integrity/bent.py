@@ -17,7 +17,8 @@ _FREES = (
 )  # fmt: skip
 _INTERFACE = re.compile(
     r"ImportError|ModuleNotFoundError|AttributeError|NameError|fixture '\w+' not found"
-    r"|TypeError: .*(?:argument|positional|keyword|takes|abstract|not callable)"
+    r"|TypeError: .*(?:argument|positional|keyword|takes|abstract|not callable|is not a (?:function|constructor))"
+    r"|ReferenceError: |Cannot find module|ERR_MODULE_NOT_FOUND|does not provide an export named|Failed to load url"
     r"|\.go:\d+:\d+: (?:undefined: |(?:not enough|too many) arguments|cannot use |assignment mismatch|unknown field|.* undefined \(type)"
 )
 _WORD = re.compile(r"[\w-]+")

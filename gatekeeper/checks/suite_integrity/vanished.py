@@ -11,6 +11,7 @@ from gatekeeper.domain.finding import Finding, finding
 from gatekeeper.domain.testrun import Outcome
 from gatekeeper.domain.ticket import PermitKind
 from gatekeeper.domain.verdict import Effect
+from gatekeeper.formats.javascript_tokens import EXTENSIONS
 from gatekeeper.formats.python_source import TestFunction
 
 _SHARE = 0.75
@@ -29,8 +30,8 @@ def vanished(situation: Situation) -> list[Finding]:
         return _by_source(situation)
     out = []
     for (path, name), ids in before.functions.items():
-        if path.endswith(".go"):
-            continue  # a package's tests are its own wherever they stand in it: go_tests compares them
+        if path.endswith((".go", *EXTENSIONS)):
+            continue  # go_tests and javascript_tests compare them, with their sources
         gone = list(
             Counter({i: len(before.by_id[i]) for i in ids}) - Counter({i: len(merged.by_id.get(i, ())) for i in ids})
         )

@@ -1,0 +1,31 @@
+"""Tests in JavaScript and TypeScript against those of the target branch: what is gone, hidden, hollow or weaker.
+
+Outcomes that turned silent and expectations that were bent are seen in the runs and told by suite_integrity; here sources
+are compared with them. What stands in a test's name decides which test it is; what it does decides whether it moved.
+"""
+
+from __future__ import annotations
+
+from gatekeeper.checks.javascript_tests.code import gaming
+from gatekeeper.checks.javascript_tests.new_tests import hollow, unproven
+from gatekeeper.checks.javascript_tests.project import Project
+from gatekeeper.checks.javascript_tests.settings import settings
+from gatekeeper.checks.javascript_tests.vanished import unreported, vanished
+from gatekeeper.checks.javascript_tests.weakened import weakened
+from gatekeeper.domain.evidence import Evidence
+from gatekeeper.domain.finding import Finding
+
+__all__ = ["check"]
+
+
+def check(evidence: Evidence) -> tuple[Finding, ...]:
+    """Findings about JavaScript. One fault is told once: a test that is gone is not also weakened."""
+    project = Project(evidence)
+    if not project.concerned:
+        return ()
+    gone = [*vanished(project), *unreported(project)]
+    told = {(f.path, f.line) for f in gone}
+    less = [f for f in (*weakened(project), *hollow(project)) if (f.path, f.line) not in told]
+    told |= {(f.path, f.line) for f in less}
+    found = [*gone, *less, *unproven(project, told), *settings(project), *gaming(project)]
+    return tuple({f.fingerprint: f for f in found}.values())
