@@ -13,6 +13,7 @@ from gatekeeper.domain.ticket import Suite, SuiteKind
 from gatekeeper.domain.tree import text
 from gatekeeper.errors import CouldNotCheck
 from gatekeeper.formats.command_lines import essence
+from gatekeeper.formats.go_names import GoNames
 from gatekeeper.formats.javascript_titles import Titles
 from gatekeeper.formats.junit_xml import junit_key, surplus
 from gatekeeper.formats.platform_marks import bound_to_platform
@@ -156,17 +157,22 @@ def _cases(evidence: Evidence, claim: Claim, runs: list[SuiteRun], unsteady: fro
     titled = {c.id for r in runs if r.suite in scripts for c in r.cases}
     titles = Titles(titled, (c.id for r in claim.reports for c in r.cases) if titled else ())
 
+    gopher = {s.name for s in evidence.suites if s.runner == "go"}
+    golang = GoNames(report for r in runs if r.suite in gopher for report in r.reports)
+
     def own(test_id: str) -> Key:
-        return titles.seen(test_id) if test_id in titled else junit_key(test_id)
+        return titles.seen(test_id) if test_id in titled else golang.seen(test_id) or junit_key(test_id)
 
     def elsewhere(key: Key) -> bool:
-        return theirs(key) and not titles.paths(key) & {p.path for p in evidence.change.paths}
+        return theirs(key) and not (titles.paths(key) | golang.paths(key)) & {p.path for p in evidence.change.paths}
 
     fickle = {own(i) for i in unsteady}
     seen = _table((c for r in runs for c in r.cases), own)
     if not seen:
         return []
-    said = _table((c for r in claim.reports for c in r.cases), lambda i: titles.claimed(i) or junit_key(i))
+    said = _table(
+        (c for r in claim.reports for c in r.cases), lambda i: titles.claimed(i) or golang.claimed(i) or junit_key(i)
+    )
     failed: list[Key] = []
     skipped: list[Key] = []
     absent: list[Key] = []

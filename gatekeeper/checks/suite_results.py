@@ -1,4 +1,7 @@
-"""What the gate's own runs on the merge result showed: failures, limits, missing runs, missing records."""
+"""What the gate's own runs on the merge result showed: failures, limits, missing runs, missing records.
+
+What a lint, type or build suite complains of is told by check_suites.
+"""
 
 from __future__ import annotations
 
@@ -88,12 +91,11 @@ def _results(suite: Suite, run: SuiteRun, control: SuiteRun | None, told: frozen
     if test and not bad and _empty(run):
         message = f"Suite {suite.name} ran no test on the merge result (exit status {run.exit_code})."
         return [finding("NO_TESTS_RAN", message, evidence=run.log[-2000:], key=suite.name, seen=_ends(run, control))]
-    if run.exit_code and not bad:
-        code = "SUITE_FAILED" if test else "CHECKS_FAILED"
+    if test and run.exit_code and not bad:
         also = " It fails on the target branch too." if control and control.exit_code else ""
         message = f"Suite {suite.name} ended with exit status {run.exit_code} on the merge result.{also}"
         seen = _ends(run, control)
-        found.append(finding(code, message, evidence=run.log[-3000:], key=suite.name, seen=seen))
+        found.append(finding("SUITE_FAILED", message, evidence=run.log[-3000:], key=suite.name, seen=seen))
     return found
 
 

@@ -88,8 +88,9 @@ class GoRunner:
             if plain in _REFUSED or plain.split("=", 1)[0] in _REFUSED:
                 raise ValueError(f"its argument {word.split('=', 1)[0]} is the gate's to choose")
         argv = [go, "test", "-json", "-count=1"]
-        if request.tests:
-            packages, pattern = _selected(request)
+        selected = _selected(request) if request.tests else None
+        if selected is not None:
+            packages, pattern = selected
             flags = _without_selection(flags)
             argv += [*packages, *flags, "-run", pattern]
         elif any(w == "." or w.startswith("./") or w.endswith("...") for w in flags):
@@ -142,26 +143,33 @@ def _without_selection(flags: list[str]) -> list[str]:
     return kept
 
 
-def _selected(request: RunRequest) -> tuple[list[str], str]:
-    """(packages relative to the suite's directory, pattern for -run) for `request.tests`. Raises `ValueError`."""
+def _selected(request: RunRequest) -> tuple[list[str], str] | None:
+    """(packages relative to the suite's directory, pattern for -run) for `request.tests`.
+
+    None where nothing of them is Go's or of this suite's directory: then the whole suite stands for them.
+    """
     folders: dict[str, None] = {}
     names: dict[str, None] = {}
+    sources = _Sources(request)
     for test in request.tests:
-        path, _, name = test.partition("::")
-        file = path.endswith(".go")
+        path, sep, name = test.partition("::")
+        file = path.endswith("_test.go")
+        if not file and not sep:
+            continue
         folder = posixpath.relpath(posixpath.dirname(path) if file else path or ".", request.suite.workdir)
         if folder == ".." or folder.startswith("../"):
-            raise ValueError(f"the test {test[:200]!r} is outside its workdir")
-        folders.setdefault("." if folder == "." else f"./{folder}")
-        if name:
-            names.setdefault(name)
-        elif file:
-            names.update(dict.fromkeys(read_go_tests(_Sources(request).read(path) or "").functions))
+            continue
+        wanted = [name] if name else list(read_go_tests(sources.read(path) or "").functions)
+        if wanted:
+            folders.setdefault("." if folder == "." else f"./{folder}")
+            names.update(dict.fromkeys(wanted))
+    if not names:
+        return None
     if len(names) == 1:
         pattern = "/".join(f"^{re.escape(p)}$" for p in next(iter(names)).split("/"))
     else:
         tops = dict.fromkeys(n.split("/", 1)[0] for n in names)
-        pattern = f"^({'|'.join(re.escape(n) for n in tops)})$" if tops else "."
+        pattern = f"^({'|'.join(re.escape(n) for n in tops)})$"
     return list(folders), pattern
 
 

@@ -8,12 +8,14 @@ from dataclasses import dataclass, replace
 from gatekeeper.checks import (
     agent_risk,
     change_proof,
+    check_suites,
     config_weakening,
     declared_scope,
     flaky_tests,
     go_tests,
     implementation_gaming,
     instruction_drift,
+    javascript_tests,
     leaked_secrets,
     rerun_match,
     second_witness,
@@ -38,10 +40,12 @@ from gatekeeper.workflow.tools import Tools
 
 CHECKS: tuple[tuple[str, Callable[[Evidence], tuple[Finding, ...]]], ...] = (
     ("suite_results", suite_results.check),
+    ("check_suites", check_suites.check),
     ("flaky_tests", flaky_tests.check),
     ("suite_integrity", suite_integrity.check),
     ("second_witness", second_witness.check),
     ("go_tests", go_tests.check),
+    ("javascript_tests", javascript_tests.check),
     ("rerun_match", rerun_match.check),
     ("declared_scope", declared_scope.check),
     ("implementation_gaming", implementation_gaming.check),

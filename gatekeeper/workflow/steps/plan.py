@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+from gatekeeper.domain.change import Change
 from gatekeeper.domain.decision import Plan
+from gatekeeper.domain.globs import matches_any
 from gatekeeper.domain.instruments import InstrumentKind, Instruments
 from gatekeeper.domain.selection import Selection
 from gatekeeper.domain.testrun import RunRole
-from gatekeeper.domain.ticket import Suite, SuiteKind, Ticket
+from gatekeeper.domain.ticket import PermitKind, Suite, SuiteKind, Ticket
 from gatekeeper.domain.tree import GITLINK
 from gatekeeper.errors import InputError
 from gatekeeper.formats.policy_input import plan_input
@@ -116,5 +119,27 @@ def run(tools: Tools, intake: Intake, checkout: Checkout) -> Planned:
         ]
 
     runs = [run for role, oid in first for run in laid_out(role, oid, None)]
+    means = _settings_of_base(intake.ticket, change, kinds)
+    if means and any(s.kind is not SuiteKind.TEST for s in suites):
+        # What lints, checks types or builds is judged with the target's settings as well, on the change's code and tests.
+        role, oid = RunRole.BASE_INSTRUMENTS, tools.git.compose(mirror, change.merge_tree, means)
+        strict = (i for i, s in enumerate(suites) if s.kind is not SuiteKind.TEST)
+        runs += [PlannedRun(f"{role.value}-{i}", role, suites[i], oid) for i in strict]
     following = [run for role, oid, part in later for run in laid_out(role, oid, part)]
     return Planned(plan, suites, tuple(runs), bent, tuple(following))
+
+
+def _settings_of_base(
+    ticket: Ticket, change: Change, kinds: Mapping[str, InstrumentKind | None]
+) -> dict[str, tuple[str, str] | None]:
+    """Changed settings and scripts of checking tools as the target has them, but for those that a permit names."""
+    allowed = (PermitKind.CHANGE_INSTRUMENTS, PermitKind.ADD_DEPENDENCY, PermitKind.CHANGE_CI)
+    globs = tuple(g for kind in allowed for p in ticket.permits_of(kind) for g in p.paths)
+    found: dict[str, tuple[str, str] | None] = {}
+    for path in change.paths:
+        if kinds[path.path] in _MEANS and not matches_any(globs, path.path):
+            found[path.path] = (path.old.mode, path.old.oid) if path.old else None
+    return found
+
+
+_MEANS = (InstrumentKind.RUNNER_SETTINGS, InstrumentKind.SCRIPT, InstrumentKind.DECLARED)

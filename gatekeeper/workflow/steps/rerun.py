@@ -126,12 +126,19 @@ def controls(planned: Planned, checkout: Checkout, runs: Sequence[SuiteRun]) -> 
         base = later.get(RunRole.BASE) or PlannedRun(
             f"{RunRole.BASE.value}-{index}", RunRole.BASE, suite, checkout.change.base_tree
         )
+        if suite.kind is not SuiteKind.TEST:
+            # The control of a check suite: only a failure needs one.
+            bad = any(
+                r.termination is not Termination.EXITED or r.exit_code for r in (merged, restored) if r is not None
+            )
+            needed += [base] if bad and RunRole.BASE not in first else []
+            continue
         if RunRole.BASE not in first:
             if merged is not None and not _simply_passed(merged):
                 needed.append(base)
             elif RunRole.BASE in later:
                 needed.append(replace(base, part=_known(merged, restored)))
-            elif merged is not None and suite.kind is SuiteKind.TEST and _silent(merged) and _recorded(merged):
+            elif merged is not None and _silent(merged) and _recorded(merged):
                 needed.append(replace(base, part=_known(merged, merged)))
         probe = later.get(RunRole.NEW_TESTS_ON_BASE)
         if probe is not None and RunRole.NEW_TESTS_ON_BASE not in first:

@@ -182,14 +182,20 @@ def test_a_permit_for_one_test_covers_no_other():
 def test_tests_of_an_untouched_file_that_do_not_run_any_more():
     before = {f"{TEST}::TestAdd": "passed", f"{TEST}::TestTable": "passed"}
     base = {TEST: HEAD + ADD + TABLE}
-    main = {"calc/main_test.go": HEAD + '\nfunc TestMain(m *testing.M) { os.Args = append(os.Args, "-test.run=TestAdd"); os.Exit(m.Run()) }\n'}
+    main = {
+        "calc/main_test.go": HEAD
+        + '\nfunc TestMain(m *testing.M) { os.Args = append(os.Args, "-test.run=TestAdd"); os.Exit(m.Run()) }\n'
+    }
     found = judge(base, base | main, runs=runs(before, {f"{TEST}::TestAdd": "passed"}))
     assert "TEST_HIDDEN" in found
 
 
 def test_a_build_failure_hides_nothing():
     before = {f"{TEST}::TestAdd": "passed"}
-    assert judge({TEST: HEAD + ADD}, {TEST: HEAD + ADD, "calc/x_test.go": HEAD}, runs=runs(before, {TEST: "errored"})) == []
+    assert (
+        judge({TEST: HEAD + ADD}, {TEST: HEAD + ADD, "calc/x_test.go": HEAD}, runs=runs(before, {TEST: "errored"}))
+        == []
+    )
 
 
 @pytest.mark.parametrize(
@@ -245,7 +251,7 @@ def test_scripts_that_start_go_test(after, told):
 @pytest.mark.parametrize(
     ("line", "code"),
     [
-        ('if testing.Testing() { return 4 }', "TEST_DETECTED"),
+        ("if testing.Testing() { return 4 }", "TEST_DETECTED"),
         ('if flag.Lookup("test.v") != nil { return 4 }', "TEST_DETECTED"),
         ('if strings.HasSuffix(os.Args[0], ".test") { return 4 }', "TEST_DETECTED"),
         ('if os.Getenv("CI") != "" { return 4 }', "CI_DETECTED"),
