@@ -42,8 +42,9 @@ def check(evidence: Evidence) -> tuple[Finding, ...]:
             found += [f for s in witnessed.sightings for f in _differing(evidence, instruments, s)]
             found += [f for s in witnessed.sightings for f in _indifferent(s)]
         found += [f for u in witnessed.uncollected for f in _uncollected(evidence, u)]
-        if witnessed.left_out and witnessed.sightings:
-            message = f"The second witness left out {len(witnessed.left_out)}: {', '.join(witnessed.left_out[:5])}."
+        out = [*witnessed.left_out, *(s.first.file for s in witnessed.sightings if faults(s.first) and _blind(s))]
+        if out and (witnessed.sightings or witnessed.reasons):
+            message = f"The second witness left out {len(out)}: {_some(out)}."
             found.append(finding("WITNESS_LEFT_OUT", message, key="left out"))
     found += _rewritten(evidence, instruments)
     found += _installed(evidence, instruments)
@@ -55,7 +56,7 @@ def _bent(evidence: Evidence, instruments: Instruments, sighting: Sighting) -> I
     first = faults(sighting.first)
     if not first or any(not faults(s) for s in sighting.again):
         return  # as written, or at least once: a limit was hit, a process was killed
-    if sighting.control is not None and faults(sighting.control):
+    if _blind(sighting):
         return
     path, why = _suspect(evidence, instruments)
     tests = path is not None and instruments.kind(path) is not None
@@ -68,6 +69,11 @@ def _bent(evidence: Evidence, instruments: Instruments, sighting: Sighting) -> I
         evidence=evidence_text,
         key="bent",
     )
+
+
+def _blind(sighting: Sighting) -> bool:
+    """In this suite nothing can be witnessed: the target branch bends the gate's tests in the same way."""
+    return sighting.control is not None and bool(faults(sighting.control))
 
 
 def _suspect(evidence: Evidence, instruments: Instruments) -> tuple[str | None, str]:
@@ -87,7 +93,7 @@ def _differing(evidence: Evidence, instruments: Instruments, sighting: Sighting)
     """Tests that passed in the deciding run and not when they were alone, or not under another name."""
     decided = evidence.run(RunRole.MERGED, sighting.suite)
     first = lost(sighting.first, decided)
-    if not first:
+    if not first or _blind(sighting):
         return
     renamed = [s for s in sighting.again if s.alias]
     plain = [s for s in sighting.again if not s.alias]

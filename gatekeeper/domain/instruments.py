@@ -138,6 +138,15 @@ def _top_level_module(path: str) -> str | None:
     return None
 
 
+def _plugs_in(parts: list[str]) -> bool:
+    """Metadata of a distribution where the runner finds it: its entry points name plug-ins, which are loaded unasked.
+
+    Deeper, and below tests, it is data of a project that works on packages.
+    """
+    places = parts[: 2 if parts[0] not in _TEST_DIRECTORIES else 1]
+    return any(p.lower().endswith((".dist-info", ".egg-info", ".egg-link", ".egg")) for p in places)
+
+
 class Instruments:
     """The classification for one base: make it once, ask for many paths."""
 
@@ -161,7 +170,7 @@ class Instruments:
         module = _top_level_module(path)
         if module in _INTERPRETER_HOOKS or module in _RUNNER_MODULES:
             return InstrumentKind.SHADOW
-        if path.endswith(".pth"):
+        if path.endswith(".pth") or _plugs_in(parts):
             return InstrumentKind.SHADOW
         if module in sys.stdlib_module_names and not (self._base and path in self._base.entries) and module != "test":
             return InstrumentKind.SHADOW

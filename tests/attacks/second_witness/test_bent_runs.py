@@ -30,36 +30,48 @@ ATTACKS: dict[str, tuple[str, set[str]]] = {
         {"RUNNER_BENT_BY_CODE"},
     ),
     "reports lose what was raised": (
-        "import _pytest.reports as r\nold = r.TestReport.from_item_and_call.__func__\n"
-        "def new(cls, item, call):\n    call.excinfo = None\n    return old(cls, item, call)\n"
-        "r.TestReport.from_item_and_call = classmethod(new)\n",
+        (
+            "import _pytest.reports as r\nold = r.TestReport.from_item_and_call.__func__\n"
+            "def new(cls, item, call):\n    call.excinfo = None\n    return old(cls, item, call)\n"
+            "r.TestReport.from_item_and_call = classmethod(new)\n"
+        ),
         {"RUNNER_BENT_BY_CODE"},
     ),
     "the recorder found and replaced, the status too": (
-        "import atexit, gc, os\nfor o in gc.get_objects():\n    if type(o).__name__ == '_Channel':\n        old = o.send\n"
-        "        def send(kind, **f):\n            if kind == 'case': f['outcome'] = 'passed'\n"
-        "            if kind == 'end': f['exit'] = 0\n            return old(kind, **f)\n        o.send = send\n"
-        "atexit.register(os._exit, 0)\n",
+        (
+            "import atexit, gc, os\nfor o in gc.get_objects():\n    if type(o).__name__ == '_Channel':\n        old = o.send\n"
+            "        def send(kind, **f):\n            if kind == 'case': f['outcome'] = 'passed'\n"
+            "            if kind == 'end': f['exit'] = 0\n            return old(kind, **f)\n        o.send = send\n"
+            "atexit.register(os._exit, 0)\n"
+        ),
         {"RUNNER_BENT_BY_CODE"},
     ),
     "only the first tests are bent": (
-        "import _pytest.python as p\nold = p.Function.runtest\nseen = []\ndef run(self):\n    seen.append(1)\n"
-        "    return None if len(seen) < 3 else old(self)\np.Function.runtest = run\n",
+        (
+            "import _pytest.python as p\nold = p.Function.runtest\nseen = []\ndef run(self):\n    seen.append(1)\n"
+            "    return None if len(seen) < 3 else old(self)\np.Function.runtest = run\n"
+        ),
         {"RUNNER_BENT_BY_CODE"},
     ),
     "only a test of that name is bent": (
-        "import _pytest.python as p\nold = p.Function.runtest\n"
-        "p.Function.runtest = lambda self: None if self.name == 'test_add' else old(self)\n",
+        (
+            "import _pytest.python as p\nold = p.Function.runtest\n"
+            "p.Function.runtest = lambda self: None if self.name == 'test_add' else old(self)\n"
+        ),
         {"PASSES_BY_NAME"},
     ),
     "only tests of that file are bent": (
-        "import _pytest.python as p\nold = p.Function.runtest\n"
-        "p.Function.runtest = lambda self: None if self.path.name == 'test_app.py' else old(self)\n",
+        (
+            "import _pytest.python as p\nold = p.Function.runtest\n"
+            "p.Function.runtest = lambda self: None if self.path.name == 'test_app.py' else old(self)\n"
+        ),
         {"PASSES_BY_NAME"},
     ),
     "only tests that use the code are bent": (
-        "import _pytest.python as p\nold = p.Function.runtest\n"
-        "p.Function.runtest = lambda self: None if 'add' in self.obj.__code__.co_names else old(self)\n",
+        (
+            "import _pytest.python as p\nold = p.Function.runtest\n"
+            "p.Function.runtest = lambda self: None if 'add' in self.obj.__code__.co_names else old(self)\n"
+        ),
         {"PASSES_WHATEVER"},
     ),
     "other behaviour under the name of a test": (
