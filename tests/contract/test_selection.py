@@ -116,3 +116,54 @@ def test_without_a_selection_nothing_is_listed(runs: Runs) -> None:
     seen = runs.sandbox.run(runs.request(runs.tree(FILES), SUITES[0], replace(LIMITS, wall_s=60)))
     assert ids(seen) == ALL
     assert seen.sessions[0].listed_ids == ()
+
+
+REACH = {
+    "src/code.py": """
+        import os
+        import threading
+
+        def one():
+            x = 1
+            return x
+
+        def two(flag):
+            if flag:
+                return 2
+            return 3
+
+        def three():
+            worker = threading.Thread(target=one)
+            worker.start()
+            worker.join()
+
+        def four():
+            return os.system("true")
+    """,
+    "tests/test_code.py": """
+        import sys
+        sys.path.insert(0, "src")
+        import code as _stdlib_or_ours
+        import importlib.util
+        spec = importlib.util.spec_from_file_location("subject", "src/code.py")
+        subject = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(subject)
+
+        def test_one(): assert subject.one() == 1
+        def test_two(): assert subject.two(False) == 3
+        def test_nothing(): pass
+        def test_thread(): subject.three()
+        def test_process(): assert subject.four() == 0
+        def test_traced():
+            sys.settrace(None)
+            subject.one()
+    """,
+}
+
+
+def test_lines_that_each_test_runs_are_told_and_nothing_of_tests_that_cannot_be_followed(runs: Runs) -> None:
+    lines = (("src/code.py", (6, 11, 12)),)
+    seen = part(runs, Suite("tests", command="python -m pytest -q tests"), Selection(known=(), lines=lines), REACH)
+    assert seen.exit_code == 0, seen.log
+    reached = {test.rpartition("::")[2]: places for test, places in seen.sessions[0].reached}
+    assert reached == {"test_one": (0,), "test_two": (2,), "test_nothing": (), "test_thread": (0,)}

@@ -157,7 +157,7 @@ def shared(
     """
     made = {(r.suite, r.tree): r for r in runs if not r.partial}
     same = {run: made[key] for run in needed if (key := (run.suite.name, run.tree_oid)) in made}
-    found = tuple(replace(old, role=run.role, id=f"{old.id.rpartition('-')[0]}-{run.id}") for run, old in same.items())
+    found = tuple(replace(old, role=run.role, id=f"{old.id.rsplit('-', 2)[0]}-{run.id}") for run, old in same.items())
     return found, tuple(run for run in needed if run not in same)
 
 
