@@ -96,6 +96,18 @@ class ServeSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class ToolSettings:
+    """`[environment]`: what this machine adds to the environment of every suite."""
+
+    toolchains: tuple[Path, ...] = ()
+    """Directories shown read-only at their own place; their `bin` is on PATH."""
+    caches: tuple[Path, ...] = ()
+    """Directories shown at their own place as copies that a run can write to and that go with it."""
+    variables: tuple[tuple[str, str], ...] = ()
+    """Environment variables of every run; no secret, tested code reads them."""
+
+
+@dataclass(frozen=True, slots=True)
 class GateSettings:
     """A whole settings file; all defaults where there is none."""
 
@@ -103,5 +115,6 @@ class GateSettings:
     signing: SigningSettings = SigningSettings()
     sources: SourceSettings = SourceSettings()
     server: ServeSettings = ServeSettings()
+    environment: ToolSettings = ToolSettings()
     effort: Mapping[Risk, Effort] = field(default_factory=lambda: DEFAULT)
     """`[effort.<tier>]`: what is done beyond the deciding runs."""

@@ -22,12 +22,13 @@ from gatekeeper.domain.gate_settings import (
     SigningKind,
     SigningSettings,
     SourceSettings,
+    ToolSettings,
 )
 from gatekeeper.domain.ticket import Risk
 from gatekeeper.errors import ConfigurationError
 
 MAX_SETTINGS = 64 * 1024
-TABLES = ("policy", "signing", "sources", "server", "effort")
+TABLES = ("policy", "signing", "sources", "server", "effort", "environment")
 EFFORT = ("mutation_s", "witness_files", "reruns", "witness_s")
 POLICY = ("engine", "bundle", "url", "token_file", "ca_file")
 SIGNING = (
@@ -38,6 +39,15 @@ SERVER = (
     "listen", "tls_certificate", "tls_key", "client_ca", "require_client_certificate", "reflection", "environment", "trust",
     "statements_required", "publish", "retries", "workers", "timeout_s", "grace_s", "upkeep_s",
 )  # fmt: skip
+ENVIRONMENT = ("toolchains", "caches", "variables")
+MAX_DIRECTORIES = 32
+# The sandbox itself is there, or what it is made of; below /etc, /usr and /run only what lies deeper can be named.
+_TAKEN = {"/", "/repo", "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/proc", "/dev", "/sys", "/etc", "/run",
+          "/tmp", "/var", "/root", "/home"}  # fmt: skip  # noqa: S108 - names that are refused
+_OWN_VARIABLES = re.compile(
+    r"PATH|HOME|LANG|TZ|SHELL|USER|LD_\w+|PYTHON\w*|PYTEST\w*|VIRTUAL_ENV|GATEKEEPER\w*|GO(?:PROXY|FLAGS|ENV|TOOLCHAIN|SUMDB)|NODE_OPTIONS|BASH_ENV|ENV"
+)
+_SECRET = re.compile(r"TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|API_?KEY|PRIVATE", re.IGNORECASE)
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}", re.ASCII)
 Kind = TypeVar("Kind", bound=StrEnum)
 
@@ -74,7 +84,46 @@ def parse_gate_settings(data: bytes) -> GateSettings:
         sources=_sources(table.get("sources", {})),
         server=_server(table.get("server", {})),
         effort=_effort(table.get("effort", {})),
+        environment=_environment(table.get("environment", {})),
     )
+
+
+def _environment(table: Mapping[str, Any]) -> ToolSettings:
+    place = "[environment]"
+    known(table, ENVIRONMENT, place)
+    toolchains, caches = (_directories(table, n, place) for n in ENVIRONMENT[:2])
+    variables = table.get("variables", {})
+    if not isinstance(variables, dict):
+        raise _bad(f"variables in {place} must be a table, written as [environment.variables]")
+    for name in variables:
+        if not _NAME.fullmatch(name):
+            raise _bad(f"{name[:80]!r} in [environment.variables] is no name of a variable")
+        if _OWN_VARIABLES.fullmatch(name):
+            raise _bad(f"{name} in [environment.variables] is the gate's own to set")
+        if _SECRET.search(name):
+            raise _bad(f"{name} in [environment.variables] looks like a secret, and tested code would read it")
+    both = [*toolchains, *caches]
+    for one in both:
+        if any(other != one and one.is_relative_to(other) for other in both) or both.count(one) > 1:
+            raise _bad(f"{str(one)!r} in {place} lies in another directory that is named there")
+    rows = tuple((n, _text(variables, n, "[environment.variables]") or "") for n in variables)
+    return ToolSettings(toolchains, caches, rows)
+
+
+def _directories(table: Mapping[str, Any], name: str, place: str) -> tuple[Path, ...]:
+    """Absolute directories, without those that the sandbox makes itself."""
+    value = table.get(name, [])
+    if not isinstance(value, list) or len(value) > MAX_DIRECTORIES:
+        raise _bad(f"{name} in {place} must be a list of at most {MAX_DIRECTORIES} directories")
+    found = []
+    for number, one in enumerate(value):
+        path = _path({name: one}, name, place)
+        if path is None or ".." in path.parts or str(path) in _TAKEN or path.is_relative_to("/repo"):
+            raise _bad(f"entry {number + 1} of {name} in {place} is a directory that the sandbox makes itself")
+        if any(path.is_relative_to(p) for p in ("/proc", "/dev", "/sys", "/tmp", "/run/gate", "/run/go")):  # noqa: S108
+            raise _bad(f"entry {number + 1} of {name} in {place} is a directory that the sandbox makes itself")
+        found.append(path)
+    return tuple(found)
 
 
 def _effort(table: Mapping[str, Any]) -> Mapping[Risk, Effort]:

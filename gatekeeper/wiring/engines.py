@@ -113,13 +113,15 @@ def environment_builder(where: Paths) -> UvEnvironmentBuilder:
 
 
 def toolchains(where: Paths) -> tuple[ToolchainBuilder, ...]:
-    """Languages other than Python, for the environment of the tests."""
+    """Languages other than Python, for the environment of the tests, then what the operator adds."""
     from gatekeeper.adapters.bubblewrap_sandbox import TREE
-    from gatekeeper.adapters.environment_builder.store import built
+    from gatekeeper.adapters.environment_builder.store import built, inventory
     from gatekeeper.adapters.go_toolchain import GoToolchain
     from gatekeeper.adapters.node_toolchain import NodeToolchain
+    from gatekeeper.adapters.prepared_toolchains import PreparedToolchains
 
-    return (NodeToolchain(where, TREE, built), GoToolchain(where, built))
+    prepared = PreparedToolchains(where, machine.gate_settings(where).environment, built, inventory)
+    return (NodeToolchain(where, TREE, built), GoToolchain(where, built), prepared)
 
 
 def secret_scanner(where: Paths) -> KingfisherScanner:

@@ -129,18 +129,18 @@ func TestAddMixed(t *testing.T) {
 }
 """,
     ),
-    "to_a_library": (ADD, '\nfunc TestAdd(t *testing.T) {\n	require.Equal(t, 4, Add(2, 2))\n	require.Equal(t, 0, Add(-1, 1))\n}\n'),
+    "to_a_library": (ADD, "\nfunc TestAdd(t *testing.T) {\n	require.Equal(t, 4, Add(2, 2))\n	require.Equal(t, 0, Add(-1, 1))\n}\n"),
     "comments_and_layout": (ADD, ADD.replace("	if got := Add(-1", "	// negative\n\n	if got := Add(-1")),
     "skip_on_another_system": (ADD, ADD.replace("{\n	if got := Add(2", '{\n	if runtime.GOOS == "windows" {\n		t.Skip("paths")\n	}\n	if got := Add(2')),
     "stricter": (NEAR, NEAR.replace("> 0.001", "> 0.0001")),
     "new_test": (ADD, ADD + '\nfunc TestZero(t *testing.T) {\n	if Add(0, 0) != 0 {\n		t.Fatal("no")\n	}\n}\n'),
     "new_test_that_must_only_not_panic": (ADD, ADD + "\nfunc TestBig(t *testing.T) {\n	Add(1<<62, 1<<62)\n}\n"),
-    "main_with_set_up": (ADD, ADD + "\nfunc TestMain(m *testing.M) {\n	if os.Getenv(\"CHILD\") == \"1\" {\n		child()\n		os.Exit(0)\n	}\n	os.Exit(m.Run())\n}\n"),
+    "main_with_set_up": (ADD, ADD + '\nfunc TestMain(m *testing.M) {\n	if os.Getenv("CHILD") == "1" {\n		child()\n		os.Exit(0)\n	}\n	os.Exit(m.Run())\n}\n'),
     "fatal_instead_of_error": (ADD, ADD.replace("t.Errorf", "t.Fatalf")),
     "helper_taken_out": (
         ADD,
-        "\nfunc check(t *testing.T, got, want int) {\n	t.Helper()\n	if got != want {\n		t.Errorf(\"got %d\", got)\n	}\n}\n"
-        "\nfunc TestAdd(t *testing.T) {\n	check(t, Add(2, 2), 4)\n	check(t, Add(-1, 1), 0)\n}\n",
+        ('\nfunc check(t *testing.T, got, want int) {\n	t.Helper()\n	if got != want {\n		t.Errorf("got %d", got)\n	}\n}\n'
+        "\nfunc TestAdd(t *testing.T) {\n	check(t, Add(2, 2), 4)\n	check(t, Add(-1, 1), 0)\n}\n"),
     ),
     "log_added": (ADD, ADD.replace("	if got := Add(-1", '	t.Log("negative")\n	if got := Add(-1')),
     "nothing_of_go": ({TEST: HEAD + ADD}, {TEST: HEAD + ADD, "README.md": "words\n"}),
