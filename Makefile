@@ -44,6 +44,7 @@ bench: setup-dev ## gate time over bare pytest time, side by side, and where the
 	@$(PY) tests/bench/bench_check.py
 	@$(PY) tests/bench/bench_sandbox.py
 	@$(PY) tests/bench/bench_service.py
+	@$(PY) tests/bench/bench_suites.py
 
 clean: ## remove what the targets made in this folder
 	rm -rf $(VENV) .mypy_cache .ruff_cache .hypothesis .import_linter_cache build *.egg-info

@@ -86,7 +86,7 @@ class _Again:
         if len(tests) > MAX_TESTS:
             self.left_out.append((suite.name, f"{len(tests)} tests failed, and more than {MAX_TESTS} are no flake"))
             return
-        if not first.sessions or not self.where.has_recorder:
+        if not _tellable(suite, first):
             self.left_out.append((suite.name, "the gate cannot tell this suite to run single tests"))
             return
         known = self._known(suite, tests)
@@ -139,7 +139,7 @@ class _Again:
     ) -> tuple[dict[str, frozenset[int]], frozenset[int]]:
         """(changed lines that each of the tests runs, those that other tests run), as far as they can be followed."""
         change, git, mirror = self.checkout.change, self.tools.git, self.checkout.mirror
-        if not tests or self._late():
+        if not tests or not first.sessions or self._late():
             return {}, frozenset()
         base, merged = git.tree(mirror, change.base_tree), git.tree(mirror, change.merge_tree)
         kinds = Instruments(self.checkout.settings, self.planned.suites, base)
@@ -249,6 +249,11 @@ class _Again:
 
     def _late(self, needed: float = 0.0) -> bool:
         return self.tools.clock.monotonic() + needed >= self.ends
+
+
+def _tellable(suite: Suite, run: SuiteRun) -> bool:
+    """The suite can be told to run single tests: through the recorder, or as a structured runner."""
+    return bool(run.sessions) or suite.runner not in ("command", "pytest")
 
 
 def _failing(run: SuiteRun | None) -> tuple[str, ...]:
