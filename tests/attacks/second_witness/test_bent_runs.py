@@ -103,7 +103,6 @@ def test_a_structured_suite_is_witnessed_as_well(runs: Runs) -> None:
 def test_a_conftest_that_swallows_failures_is_found_where_no_control_would_show_it(runs: Runs) -> None:
     base = {**BASE, "conftest.py": "import app\n"}
     code = (
-        "import _pytest.runner as r\nold = r.call_runtest_hook\n"
         "import _pytest.python as p\ndef quiet(self):\n    try:\n        self.ihook.pytest_pyfunc_call(pyfuncitem=self)\n"
         "    except AssertionError:\n        pass\np.Function.runtest = quiet\n"
     )
