@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from gatekeeper.domain.evidence import Evidence
 from gatekeeper.domain.finding import Finding, Seen, finding, saw
+from gatekeeper.domain.followup import Flaky
 from gatekeeper.domain.testrun import Outcome, RunRole, SuiteRun, Termination
 from gatekeeper.domain.ticket import Suite, SuiteKind
 from gatekeeper.domain.verdict import Blame
@@ -38,11 +39,11 @@ def check(evidence: Evidence) -> tuple[Finding, ...]:
         if run.termination is not Termination.EXITED or run.exit_code is None:
             found.append(_limit(run, control))
             continue
-        told = evidence.flaky.told_elsewhere(suite.name) if evidence.flaky is not None else frozenset[str]()
-        found += _results(suite, run, control, told)
+        found += _results(suite, run, control, evidence.flaky or Flaky())
         if suite.kind is SuiteKind.TEST:
             found += _records(run, control)
             found += _reports(suite, run, control)
+            found += _comparable(evidence, run, control)
     if not evidence.suites:
         found.append(finding("RUN_MISSING", "No suite was run, so nothing is proven.", key="no suite"))
     return tuple(found)
@@ -71,8 +72,9 @@ def _ends(*runs: SuiteRun | None) -> list[Seen]:
     ]
 
 
-def _results(suite: Suite, run: SuiteRun, control: SuiteRun | None, told: frozenset[str]) -> list[Finding]:
-    """`told` are failing tests that pass as well: another check speaks of them."""
+def _results(suite: Suite, run: SuiteRun, control: SuiteRun | None, again: Flaky) -> list[Finding]:
+    """Tests that fail and pass are left out: another check speaks of them."""
+    told = again.told_elsewhere(suite.name)
     test = suite.kind is SuiteKind.TEST
     bad = {c.id: c for c in run.cases if c.outcome in _BAD} if test else {}
     failed = {i: c for i, c in bad.items() if i not in told}
@@ -80,7 +82,9 @@ def _results(suite: Suite, run: SuiteRun, control: SuiteRun | None, told: frozen
     found = []
     for case in list(failed.values())[:MAX_FAILURES]:
         also = " It failed on the target branch too." if case.id in before else ""
-        message = f"{case.id} {case.outcome.value} on the merge result.{also}"
+        message = (
+            f"{case.id} {case.outcome.value} on the merge result.{also} {again.note(suite.name, case.id)}".rstrip()
+        )
         found.append(
             finding("TESTS_FAILED", message, path=case.file, line=case.line, evidence=case.detail, key=case.id)
         )
@@ -141,6 +145,31 @@ def _reports(suite: Suite, run: SuiteRun, control: SuiteRun | None) -> list[Find
         return [finding("CONTROL_FAILED", message, evidence=run.log[-2000:], key=suite.name)]
     code = "REPORT_MISSING" if any(c == "REPORT_MISSING" for c, _ in run.report_faults) else "REPORT_UNREADABLE"
     return [finding(code, f"Suite {suite.name}: {words}", evidence=run.log[-2000:], key=suite.name)]
+
+
+def _comparable(evidence: Evidence, run: SuiteRun, control: SuiteRun | None) -> list[Finding]:
+    """Where instruments changed, a run of the target's own tests must be whole: what it lost could be what the change took.
+
+    A suite that is recorded nowhere is compared by other means.
+    """
+    restored = evidence.run(RunRole.BASE_INSTRUMENTS, run.suite)
+    if restored is None or control is None or not run.sessions:
+        return []
+    if control.accounted_for or (restored.accounted_for and restored.cases):
+        return []
+    message = (
+        f"Neither the run of suite {run.suite} on the target branch nor that of its tests on this code is whole, so nobody"
+        " can say whether a test vanished or fell silent."
+    )
+    return [
+        finding(
+            "RUN_INCONCLUSIVE",
+            message,
+            key=f"{run.suite} control",
+            blame=Blame.ENVIRONMENT,
+            seen=_ends(control, restored),
+        )
+    ]
 
 
 def _problems(run: SuiteRun) -> list[str]:

@@ -159,6 +159,16 @@ class SuiteRun:
         return tuple(c for r in self.reports for c in r.cases)
 
     @property
+    def accounted_for(self) -> bool:
+        """True where it ended by itself and every test that its sessions collected has a result."""
+        return (
+            self.termination is Termination.EXITED
+            and self.exit_code is not None
+            and bool(self.sessions)
+            and all(s.complete for s in self.sessions)
+        )
+
+    @property
     def counts(self) -> dict[str, int]:
         """How many results of each outcome."""
         return dict(Counter(c.outcome.value for c in self.cases))

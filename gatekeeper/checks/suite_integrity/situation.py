@@ -99,7 +99,12 @@ class Situation:
             known = self.evidence.run(RunRole.BASE_INSTRUMENTS, run.suite) or self.evidence.run(
                 RunRole.MERGED, run.suite
             )
-            cases += map(self._located, completed(run, known))
+            shown = completed(run, known)
+            if not run.accounted_for and known is not None and known.role is RunRole.BASE_INSTRUMENTS:
+                # What the control lost, the same tests on the change's code show to exist.
+                ids = {c.id for c in shown}
+                shown += tuple(c for c in known.cases if c.id not in ids)
+            cases += map(self._located, shown)
         return Results(cases) if cases else None
 
     @cached_property
