@@ -133,6 +133,8 @@ class MeasuredLine:
     """Those among them that the change brings or alters, as far as they were named."""
     at_import: bool = False
     """Part of no function: it runs when the module is loaded, whatever the tests look at."""
+    named: tuple[str, ...] = ()
+    """Some of the tests that reach it, those of the change first."""
 
 
 @dataclass(frozen=True)
@@ -177,6 +179,14 @@ class Flaky:
     def told_elsewhere(self, suite: str) -> frozenset[str]:
         """Tests of the suite that failed in its run on the merge result and passed in another one on the same tree."""
         return unsteady_tests(self.tests, suite)
+
+    def note(self, suite: str, test: str) -> str:
+        """What is to be said with a test that failed in the suite's run on the merge result; empty for nothing."""
+        for one in self.tests:
+            if (one.suite, one.test, one.on) == (suite, test, RunRole.MERGED) and one.here.runs > 1:
+                return f"It failed in {one.here} runs of it."
+        why = dict(self.left_out).get(suite)
+        return f"It was not run again: {why}." if why else ""
 
     def excused(self, on: RunRole) -> frozenset[str]:
         """Tests whose failure in the run of that role is not the change's."""
