@@ -54,7 +54,7 @@ def test_a_test_that_never_passes_on_the_change_is_a_failure_however_flaky_it_wa
     outcome = gate.judge(merged="F", again="F", again_on_base="PFP", claimed="failed")
     assert outcome.verdict is Verdict.REJECTED
     assert codes(outcome) == {"TESTS_FAILED"}
-    assert "It failed in 7 runs of it." in outcome.findings[0].message
+    assert "It failed in 7 of 7 runs" in outcome.findings[0].message
 
 
 def test_a_failure_that_never_passes_again_is_run_on_the_base_by_no_more_than_the_control(gate):
@@ -121,7 +121,7 @@ def test_wholesale_failure_is_not_run_again(gate):
     gate.sandbox.others = tuple(CaseResult(f"{OTHER}[{n}]", Outcome.FAILED) for n in range(30))
     outcome = gate.judge(merged="F", claimed="failed")
     assert RunRole.AGAIN not in gate.sandbox.seen
-    assert "It was not run again: 31 tests failed" in outcome.findings[0].message
+    assert any("It was not run again: 31 tests failed" in f.message for f in outcome.findings)
     assert outcome.verdict is Verdict.REJECTED
 
 
