@@ -92,7 +92,9 @@ def _names(evidence: Evidence, path: str) -> frozenset[str]:
 
 def _effect(evidence: Evidence, modules: Modules, goal: str, touched: list[str]) -> Effect | None:
     claim = evidence.claim
-    said = bool(_SAID.search(f"{claim.summary} {claim.reason}"))
+    words = f"{claim.summary} {claim.reason}".strip()
+    # Silence must not fare better than "fixed" (DESIGN rule 5); words that claim something else do.
+    said = not words or bool(_SAID.search(words))
     if _WORDS_ONLY.search(goal):
         return Effect.ADVISES if said and touched else None
     told_elsewhere = any(

@@ -157,9 +157,14 @@ def test_a_fix_that_does_nothing_is_stopped(name):
 
 def test_a_fix_that_does_nothing_goes_to_a_person_where_the_claim_says_less():
     after = {"shop/core.py": IDLE["comment"]}
-    assert nothing(after, summary="") == [("NOTHING_DONE", "asks")]
+    assert nothing(after, summary="Looked into area().") == [("NOTHING_DONE", "asks")]
     assert nothing({"CHANGELOG.md": "x", **NEW_TEST}) == [("NOTHING_DONE", "asks")]
-    assert nothing(NEW_TEST, summary="") == []
+    assert nothing(NEW_TEST, summary="A test of area().") == []
+
+
+def test_silence_fares_no_better_than_the_word_fixed():
+    assert nothing({"shop/core.py": IDLE["comment"]}, summary="") == [("NOTHING_DONE", "blocks")]
+    assert nothing(NEW_TEST, summary="") == [("NOTHING_DONE", "asks")]
 
 
 @pytest.mark.parametrize(
@@ -191,7 +196,7 @@ def test_a_ticket_for_words_and_layout_passes(goal, summary, name):
     ],
 )
 def test_a_change_that_does_something_is_none_of_nothing(after):
-    assert nothing(after, summary="" if "README.md" in after else "Fixed area().") == []
+    assert nothing(after, summary="Described area()." if "README.md" in after else "Fixed area().") == []
 
 
 def test_nothing_is_asked_of_a_ticket_that_allows_no_code():
