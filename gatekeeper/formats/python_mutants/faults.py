@@ -73,6 +73,8 @@ _LOG = {"debug", "info", "warning", "warn", "error", "exception", "critical", "l
 _LOGGERS = {"logging", "logger", "log", "warnings", "_log", "_logger", "LOG", "LOGGER", "console", "click"}
 _TYPE_CALLS = {"cast", "TypeVar", "NewType", "ParamSpec", "NamedTuple", "TypedDict", "namedtuple", "getLogger"}
 _TEXT_ARGUMENTS = {"help", "description", "msg", "message", "doc", "title", "epilog", "metavar", "reason", "name"}
+_ABOUT = {"isinstance", "getattr", "setattr", "hasattr", "issubclass", "len", "super"}
+"""Calls in which another argument is a fault of another kind: it raises at once."""
 _OPERATOR = re.compile(r"not\s+in\b|is\s+not\b|in\b|is\b|<=|>=|==|!=|<|>")
 
 
@@ -225,6 +227,9 @@ def _assigned(node: ast.Assign | ast.AnnAssign, text: SourceText) -> Iterator[Fa
     words = text.of(start, end)
     if all(isinstance(t, ast.Attribute | ast.Subscript) for t in targets) and isinstance(node, ast.Assign):
         yield Fault(start, end, "pass", "statement removed", words, "nothing", GROSS)
+        if not isinstance(value, ast.Constant):
+            first, last = text.span(value)
+            yield Fault(first, last, "None", "value assigned", words, f"{text.of(start, first).strip()} None", PLAIN)
     elif not (isinstance(value, ast.Constant) or any(isinstance(t, ast.Tuple | ast.List) for t in targets)):
         first, last = text.span(value)
         yield Fault(first, last, "None", "value assigned", words, f"{text.of(start, first).strip()} None", GROSS)
@@ -452,13 +457,17 @@ def _call(node: ast.Call, text: SourceText) -> Iterator[Fault]:
     for keyword in node.keywords:
         if keyword.arg is not None and not (keyword.arg in _TEXT_ARGUMENTS and _is_text(keyword.value)):
             yield from _dropped(keyword, text, end)
+    for argument in plain[:3]:
+        if isinstance(argument, ast.Name | ast.Attribute | ast.Subscript | ast.BinOp | ast.Call) and name not in _ABOUT:
+            first, last = text.span(argument)
+            yield Fault(first, last, "None", "argument replaced", text.of(first, last), "None", EDGE)
     if len(plain) == len(node.args) >= 2:
         one, two = (text.span(a) for a in node.args[:2])
         first_text, second_text = text.of(*one), text.of(*two)
-        if first_text != second_text and name not in ("isinstance", "getattr", "setattr", "hasattr", "issubclass"):
+        if first_text != second_text and name not in _ABOUT:
             swapped = second_text + text.of(one[1], two[0]) + first_text
             yield Fault(one[0], two[1], swapped, "arguments swapped", f"{first_text}, {second_text}", "the other order", EDGE)  # fmt: skip
-        if name not in ("isinstance", "getattr", "setattr", "hasattr", "issubclass"):
+        if name not in _ABOUT:
             before = text.span(node.args[-2])[1]
             last = text.span(node.args[-1])[1]
             gone = text.of(before, last)

@@ -42,19 +42,25 @@ STARTS = ("subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.spaw
 
 
 class Out:
-    """The file of results."""
+    """The results: kept here, and written when no tested code runs any more."""
 
     def __init__(self, path: str) -> None:
-        self.fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        self.count = 0
+        self.path = path
+        self.lines = []  # type: list[bytes]
 
     def send(self, kind: str, **fields: Any) -> None:
         """One line."""
-        self.count += 1
-        line = json.dumps({"k": kind, **fields}, ensure_ascii=True)
-        data = line.encode("ascii") + b"\n"
+        self.lines.append(json.dumps({"k": kind, **fields}, ensure_ascii=True).encode("ascii") + b"\n")
+
+    def write(self) -> None:
+        """Put them where they are collected, in place of whatever was put there before."""
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(self.path)
+        fd = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        data = b"".join(self.lines)
         while data:
-            data = data[os.write(self.fd, data) :]
+            data = data[os.write(fd, data) :]
+        os.close(fd)
 
 
 class Source:
@@ -177,7 +183,6 @@ class Child:
             code = 70
             try:
                 os.close(reading)
-                os.close(self.driver.out.fd)
                 self.pipe = writing
                 code = self._tests()
             except BaseException:
@@ -651,7 +656,8 @@ def main() -> int:
         driver.run()
     except Exception as error:
         driver.out.send("error", what=f"{type(error).__name__}: {error}"[:500])
-    driver.out.send("end", n=driver.out.count, wall=round(time.monotonic() - driver.began, 3))
+    driver.out.send("end", n=len(driver.out.lines), wall=round(time.monotonic() - driver.began, 3))
+    driver.out.write()
     return 0
 
 

@@ -112,7 +112,9 @@ class Job:
                 lines.append(
                     MeasuredLine(
                         module.path, line, None if unknown else reached, probe.tests if probe else 0,
-                        sum(self.is_own(t) for t in probe.named) if probe else 0, not statement.function,
+                        sum(self.is_own(t) for t in probe.named) if probe else 0,
+                        not statement.function,
+                        probe.named if probe else (),
                     )
                 )  # fmt: skip
         tried = []
@@ -206,7 +208,13 @@ def merged(first: Measured, second: Measured) -> Measured:
 def _either(one: MeasuredLine, two: MeasuredLine) -> MeasuredLine:
     executed = True if True in (one.executed, two.executed) else None if None in (one.executed, two.executed) else False
     return MeasuredLine(
-        one.path, one.line, executed, one.tests + two.tests, one.own_tests + two.own_tests, one.at_import
+        one.path,
+        one.line,
+        executed,
+        one.tests + two.tests,
+        one.own_tests + two.own_tests,
+        one.at_import,
+        (*one.named, *two.named),
     )
 
 
