@@ -44,6 +44,8 @@ class ScriptTest:
     """What it does, normalised: comments, white space, quotes, trailing commas and semicolons do not count."""
     words: Counter[str]
     """The same as a multiset of names and literals, for likeness."""
+    reach: Counter[str]
+    """Words of what a call that makes several tests can draw on: the suite around it, or the module."""
     rows: tuple[str, ...]
     """Rows of its table (`each`), normalised."""
     assertions: tuple[tuple[str, str, str], ...]
@@ -138,16 +140,18 @@ def _call(
     rest = parts[1:]
     marks += _options(found, pairs, rest)
     suite = bool(set(marks) & _SUITES)
+    dynamic = not fixed or table is not None or any(p.dynamic for p in around)
     body = found[rest[0][0] : rest[-1][1]] if rest else ()
     silencers = [m for m in marks if m in _SILENT | _FOCUSED] + [s for p in around for s in p.silencers]
     test = ScriptTest(
         names=(*(around[-1].names if around else ()), title),
-        dynamic=not fixed or table is not None or any(p.dynamic for p in around),
+        dynamic=dynamic,
         suite=suite,
         line=found[index].line,
         silencers=tuple(dict.fromkeys(silencers)),
         body=normalised(body),
         words=Counter(t.text for t in body if t.kind is not Kind.MARK),
+        reach=_reach(found, around) if dynamic and not suite else Counter(),
         rows=_rows(found, pairs, table) if table else (),
         assertions=() if suite else _assertions(body),
         swallows=not suite and _swallows(body),
@@ -155,6 +159,12 @@ def _call(
     )
     callbacks = {t.text for t in body[:24]}
     return end, test, not suite and bool(callbacks & _CONTEXTS)
+
+
+def _reach(found: tuple[Token, ...], around: list[ScriptTest]) -> Counter[str]:
+    if around:
+        return around[-1].words
+    return Counter(t.text for t in found if t.kind is not Kind.MARK)
 
 
 def _split(found: tuple[Token, ...], pairs: dict[int, int], start: int, end: int) -> list[tuple[int, int]]:

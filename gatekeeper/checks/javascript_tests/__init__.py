@@ -23,7 +23,9 @@ def check(evidence: Evidence) -> tuple[Finding, ...]:
     project = Project(evidence)
     if not project.concerned:
         return ()
-    gone = [*vanished(project), *unreported(project)]
+    ended = unreported(project)
+    whole = {f.path for f in ended}
+    gone = [*ended, *(f for f in vanished(project) if f.path not in whole or f.code != "TEST_HIDDEN")]
     told = {(f.path, f.line) for f in gone}
     less = [f for f in (*weakened(project), *hollow(project)) if (f.path, f.line) not in told]
     told |= {(f.path, f.line) for f in less}

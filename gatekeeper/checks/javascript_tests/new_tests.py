@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gatekeeper.checks.javascript_tests.project import BAD, Project
+from gatekeeper.checks.javascript_tests.vanished import SHARE, covered
 from gatekeeper.domain.finding import Finding, finding
 from gatekeeper.domain.testrun import Outcome
 from gatekeeper.domain.verdict import Effect
@@ -16,10 +17,10 @@ _WHY = {
 
 
 def _moved(project: Project, test: ScriptTest) -> bool:
-    """The base has this very test somewhere in a file of the change, so it is not new."""
-    return any(
-        t.body == test.body for p, before, _ in project.changed_scripts if before for t in project.tests(p, base=True)
-    )
+    """The base has this very test in a file of the change, or one that is gone and that this one stands for."""
+    old = [(p, t) for p, before, _ in project.changed_scripts if before for t in project.tests(p, base=True)]
+    gone = [t for p, t in old if project.ids_of(project.before, p, t) and not project.ids_of(project.merged, p, t)]
+    return any(t.body == test.body for _, t in old) or any(covered(t, [test], SHARE) for t in gone)
 
 
 def hollow(project: Project) -> list[Finding]:

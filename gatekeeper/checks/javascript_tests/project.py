@@ -170,6 +170,13 @@ class Project:
                     return case
         return None
 
+    def loads_no_more(self, path: str) -> bool:
+        """The base's file does not load on the change's code, and the change's own does."""
+        broken = any(c.outcome in BAD for c in self.restored.get(path, ()))
+        return broken and any(
+            i.startswith(f"{path}::") and Outcome.PASSED in self.outcomes(self.merged, i) for i in self.merged
+        )
+
     def seen(self, ids: Iterable[str]) -> str:
         """What each run showed of these tests."""
         lines = []

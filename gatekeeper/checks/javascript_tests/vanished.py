@@ -13,7 +13,7 @@ from gatekeeper.domain.verdict import Effect
 from gatekeeper.formats.javascript_tests import ScriptTest
 
 _REMOVES = (PermitKind.REMOVE_TESTS, PermitKind.REMOVE_FEATURE)
-_SHARE = 0.75
+SHARE = 0.75
 """Share of what a vanished test says that its successor must say, where their bodies are not the same."""
 _FOLLOWING = 0.5
 """The same share where the interface itself changed."""
@@ -79,10 +79,12 @@ def _gone(project: Project, path: str, title: str, test: ScriptTest | None, ids:
         if now is not None and project.runs(path, now):
             return _rows(project, path, test, now, ids)
         fresh = [(p, t) for p, t in project.fresh if (p, t.title) != (path, test.title) and project.runs(p, t)]
-        if not failing and _covered(test, [t for _, t in fresh], _SHARE):
+        if not failing and covered(test, [t for _, t in fresh], SHARE):
             return None
         detail = project.detail(ids[0])
-        if INTERFACE.search(detail) and _covered(test, [t for _, t in fresh], _FOLLOWING):
+        if INTERFACE.search(detail) and covered(test, [t for _, t in fresh], _FOLLOWING):
+            if project.loads_no_more(path):
+                return None  # suite_integrity tells it once, for the file
             if project.permits((PermitKind.RENAME_API,), path=path, words=re.findall(r"\w+", detail)):
                 return None
             message = (
@@ -119,11 +121,11 @@ def _rows(project: Project, path: str, test: ScriptTest, now: ScriptTest, ids: l
     )
 
 
-def _covered(test: ScriptTest, others: list[ScriptTest], share: float) -> bool:
+def covered(test: ScriptTest, others: list[ScriptTest], share: float) -> bool:
     """One of the others says what the test says: names and literals, each as often, the usual words left out."""
     words = Counter({w: n for w, n in test.words.items() if w not in _PLAIN})
     total = words.total()
-    return total > 0 and any((words & other.words).total() >= share * total for other in others)
+    return total > 0 and any((words & (other.words | other.reach)).total() >= share * total for other in others)
 
 
 def unreported(project: Project) -> list[Finding]:
