@@ -64,7 +64,17 @@ def renamed(source: str, name_for: Callable[[str], str]) -> Renamed | None:
             copies.append((name_for(f"{name} turned"), name))
     text = "\n".join(["\n".join(lines), *blocks])
     # Lines of the file and lines of the tree can differ: then nothing is renamed.
-    return Renamed(text, tuple(done), tuple(copies)) if python_code.parse(text) is not None else Renamed(source, (), ())
+    if python_code.parse(text) is None or not _writable(text):
+        return Renamed(source, (), ()) if _writable(source) else None
+    return Renamed(text, tuple(done), tuple(copies))
+
+
+def _writable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _twin(node: ast.FunctionDef | ast.AsyncFunctionDef, test: TestFunction, name: str) -> str | None:

@@ -120,3 +120,22 @@ def test_an_opaque_command_is_recorded_too(old: tuple[str, Runs]) -> None:
     request = runs.request(runs.tree({"test_x.py": "def test_a(): pass\n"}), Suite("s", command="pytest -q"))
     (session,) = runs.sandbox.run(request).sessions
     assert (session.complete, [c.id for c in session.cases]) == (True, ["test_x.py::test_a"])
+
+
+def test_a_narrowed_run_collects_what_it_is_told_and_goes_on_after_failures(old: tuple[str, Runs]) -> None:
+    from dataclasses import replace
+
+    _, runs = old
+    files = {
+        "tests/test_x.py": "def test_a(): pass\ndef test_b(): assert 0\n",
+        "tests/test_y.py": "def test_c(): pass\n",
+        "conftest.py": "def pytest_collection_modifyitems(items):\n    items.reverse()\n    del items[2:]\n",
+    }
+    over = {"tests/test_z.py": b"def test_1(): assert 0\ndef test_2(): assert 0\ndef test_3(): pass\n"}
+    request = runs.request(
+        runs.tree(files), Suite("s", command="python -m pytest -q -x -k 'test_a or test_b' tests/test_y.py")
+    )
+    run = runs.sandbox.run(replace(request, only=("tests/test_x.py",), last=("tests/test_z.py",), over=over))
+    (session,) = run.sessions
+    assert [c.id.rpartition("::")[2] for c in session.cases] == ["test_1", "test_3", "test_b", "test_a", "test_2"]
+    assert (session.complete, session.exit_code, run.exit_code) == (True, 1, 1)

@@ -25,8 +25,8 @@ LOOKED = "/run/looked"
 # Around the command. Where the pipes are not to be had, the status still comes back.
 THEN_LOOK = f'"$@"; code=$?; echo >{ENDED} && read -r line <{LOOKED}; exit $code'
 
-MAX_FILES = 50_000
-"""Files that are compared; a larger tree is not looked at, which costs seconds."""
+MAX_FILES = 20_000
+"""Files that are compared; a larger tree is not looked at, which would cost seconds."""
 MAX_ROWS = 200
 _MAX_READ = 4 * 1024 * 1024
 """Bytes of a file that are compared; a longer one that was written counts as changed."""

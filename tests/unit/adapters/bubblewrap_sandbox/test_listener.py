@@ -18,8 +18,8 @@ from gatekeeper.adapters.bubblewrap_sandbox.listener import Listener, parent_of
 class Desk:
     """A listener served by hand: `turn` handles what is ready, and nothing waits."""
 
-    def __init__(self, folder: Path) -> None:
-        self.listener = Listener(folder, "/repo")
+    def __init__(self, folder: Path, wanted: str = "") -> None:
+        self.listener = Listener(folder, "/repo", wanted)
         self.selector = selectors.DefaultSelector()
         self.listener.register(self.selector)
         self.clients: list[socket.socket] = []
@@ -139,3 +139,32 @@ def test_parents() -> None:
     assert parent_of(os.getpid()) == os.getppid()
     assert parent_of(2**31 - 1) == 0
     assert parent_of(1) == 0
+
+
+def test_only_an_outermost_process_is_told_what_to_collect(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, '{"only": ["/repo/test_a.py"], "last": []}')
+    try:
+        first, greeting = desk.recorder()
+        nonce, _, wanted = greeting.partition("\n")
+        assert json.loads(wanted) == {"only": ["/repo/test_a.py"], "last": []}
+        first.send(json.dumps({"k": "start", "n": 0, "nonce": nonce, "argv": []}).encode())
+        desk.turn()
+        read, write = os.pipe()
+        child = os.fork()
+        if child == 0:
+            inner = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            inner.connect(str(desk.listener.records))
+            os.write(write, inner.recv(4096))
+            os._exit(0)
+        os.close(write)
+        with selectors.DefaultSelector() as told:
+            told.register(read, selectors.EVENT_READ)
+            while not told.select(0.01):
+                desk.turn()
+        said = os.read(read, 4096)
+        os.close(read)
+        os.waitpid(child, 0)
+        assert said
+        assert b"\n" not in said
+    finally:
+        desk.close()
