@@ -1,7 +1,7 @@
 """How often the gate stands in the way of honest work: human commits of a real library, judged one by one.
 
     python tests/bench/honest_history.py judge --repo PATH --branch main --commits 60 --environment VENV \
-        --verify "PYTHONPATH=src python -m pytest -q" --results results.jsonl --scratch DIR [--again CODE|failed|all]
+        --verify "PYTHONPATH=src python -m pytest -q" --results results.jsonl --scratch DIR [--again|--rejudge CODE|failed|all]
     python tests/bench/honest_history.py report results.jsonl ...
 
 PATH is a clone that the caller made, VENV a virtual environment with the library's test requirements and without the
@@ -147,11 +147,12 @@ def keep_runs(folder: Path) -> None:
     engines.sandbox = lambda *a, **k: KeptSandbox(plain(*a, **k), folder)  # type: ignore[assignment]
 
 
-def judge(repo: Path, commit: str, environment: Path, verify: str, bare: Bare, timeout: float) -> Row:
+def judge(tools: Any, repo: Path, commit: str, environment: Path, command: str, bare: Bare, alone: bool) -> Row:
     """One commit as a change: the row for the results."""
+    from gatekeeper.adapters.memory_durable import MemoryDurable
     from gatekeeper.domain.submission import Submission
     from gatekeeper.formats.report_json import document
-    from gatekeeper.wiring import one_shot
+    from gatekeeper.workflow.pipeline import step_table, verify
 
     parent = git(repo, "rev-parse", f"{commit}^").strip()
     row: Row = {"commit": commit, "parent": parent, "title": git(repo, "log", "-1", "--format=%s", commit).strip()}
@@ -167,10 +168,10 @@ def judge(repo: Path, commit: str, environment: Path, verify: str, bare: Bare, t
     git(repo, "update-ref", branch, parent)
     ticket = {
         "id": commit[:12], "title": row["title"][:400] or commit, "goal": git(repo, "log", "-1", "--format=%B", commit)[:15_000],
-        "allowed": allowed_by(repo, commit), "forbidden": [], "verify": verify, "risk": "low", "permits": [],
+        "allowed": allowed_by(repo, commit), "forbidden": [], "verify": command, "risk": "low", "permits": [],
     }  # fmt: skip
     claim = {
-        "head_sha": commit, "base_sha": parent, "commands": [{"cmd": verify, "exit_code": 0}],
+        "head_sha": commit, "base_sha": parent, "commands": [{"cmd": command, "exit_code": 0}],
         "junit_xml": own["junit"], "summary": ticket["goal"],
     }  # fmt: skip
     submission = Submission(
@@ -179,10 +180,12 @@ def judge(repo: Path, commit: str, environment: Path, verify: str, bare: Bare, t
         approvals=(), submitter=None,
     )  # fmt: skip
     begun = time.perf_counter()
+    steps = step_table(tools)
+    if alone:
+        steps |= dict.fromkeys(("again", "witness", "measure"), lambda *_: None)
+    durable = MemoryDurable(steps, lambda *_: None)
     try:
-        outcome = one_shot.check(
-            submission, trust=None, publish=False, timeout_s=timeout, listener=lambda *_: None, started=time.time(), begun=begun
-        )  # fmt: skip
+        outcome = verify(durable, replace(submission, run_id=tools.new_id()), mode=tools.mode, started=time.time())
     finally:
         git(repo, "update-ref", "-d", branch)
     told = document(outcome)
@@ -250,7 +253,7 @@ def judge_all(options: argparse.Namespace) -> int:
 
     def one(commit: str) -> None:
         try:
-            row = judge(repo, commit, options.environment.resolve(), options.verify, bare, options.timeout)
+            row = judge(tools, repo, commit, options.environment.resolve(), options.verify, bare, options.alone)
         except subprocess.CalledProcessError as error:
             row = {"commit": commit, "title": "", "verdict": "left_out", "why": f"git failed: {error.stderr!r}"[:300]}
         row["library"] = options.name or source.name.removesuffix(".git")
@@ -258,8 +261,20 @@ def judge_all(options: argparse.Namespace) -> int:
             handle.write(json.dumps(row) + "\n")
         print(told(row), flush=True)
 
-    chosen = [c for c in commits(repo, options.branch, options.commits) if wanted(rows.get(c), options.again)]
-    with ThreadPoolExecutor(options.jobs) as pool:
+    if options.rejudge:
+        chosen = [c for c, row in rows.items() if wanted(row, options.rejudge)]
+    else:
+        chosen = [c for c in commits(repo, options.branch, options.commits) if wanted(rows.get(c), options.again)]
+    if not chosen:
+        return 0
+    from gatekeeper.config import paths
+    from gatekeeper.wiring import one_shot
+
+    # One set of tools for all commits, as in the service: what a check loads is not what is measured here.
+    with (
+        one_shot.check_tools(paths(), trust=None, publish=False, timeout_s=options.timeout) as tools,
+        ThreadPoolExecutor(options.jobs) as pool,
+    ):
         list(pool.map(one, chosen))
     return 0
 
@@ -308,6 +323,8 @@ def main() -> int:
     one.add_argument("--results", type=Path, required=True)
     one.add_argument("--scratch", type=Path, required=True)
     one.add_argument("--again", help="a verdict, a code, the beginning of a commit id, failed, or all")
+    one.add_argument("--rejudge", help="as --again, and none that has no result yet")
+    one.add_argument("--alone", action="store_true", help="only the runs that decide and compare: no witness, no mutants")
     one.add_argument("--jobs", type=int, default=1)
     one.add_argument("--timeout", type=float, default=120.0)
     one.set_defaults(run=judge_all)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from fnmatch import fnmatchcase
+from functools import partial
 from typing import Any
 
 from gatekeeper.checks.config_weakening.limits import permitted
@@ -27,6 +30,9 @@ _FALSE = re.compile(
     re.IGNORECASE,
 )
 _OF_THEIR_OWN = ("CI_PERMISSIONS_WIDENED", "CI_TRIGGER_PRIVILEGED", "CI_TRIGGER_NARROWED")
+_SMALL_RIGHTS = frozenset(
+    {"issues", "pull-requests", "discussions", "id-token", "attestations", "pages", "statuses", "checks"}
+)
 _RANK = {"none": 0, "read": 1, "write": 2, "read-all": 1, "write-all": 3}
 
 
@@ -60,7 +66,8 @@ def weakened_ci(evidence: Evidence) -> tuple[Finding, ...]:
         elif new is None:
             rows = [("CI_CHECK_REMOVED", f"{path} can no longer be read as YAML.", None)]
         else:
-            rows = _compare(old if isinstance(old, dict) else None, new)
+            target = evidence.change.target_ref.removeprefix("refs/heads/")
+            rows = _compare(old if isinstance(old, dict) else None, new, target, partial(_runs_elsewhere, evidence))
         if not rows:
             continue
         if allowed:
@@ -83,16 +90,16 @@ def _by_fault(rows: list[Row]) -> list[list[Row]]:
     return list(groups.values())
 
 
-def _compare(old: dict[str, Any] | None, new: Any) -> list[Row]:
+def _compare(old: dict[str, Any] | None, new: Any, target: str, elsewhere: Callable[[str], bool]) -> list[Row]:
     if not isinstance(new, dict):
         return [("CI_CHECK_REMOVED", "the file defines nothing.", None)]
     rows: list[Row] = []
-    rows += _triggers(old or {}, new, fresh=old is None)
+    rows += _triggers(old or {}, new, target, fresh=old is None)
     rows += _permissions(old or {}, new, fresh=old is None)
     if old is None:
         return rows
     rows += _leaves(old, new)
-    rows += _commands(old, new)
+    rows += _commands(old, new, elsewhere)
     return rows
 
 
@@ -105,7 +112,13 @@ def _events(doc: dict[str, Any]) -> dict[str, Any]:
     return on if isinstance(on, dict) else {}
 
 
-def _triggers(old: dict[str, Any], new: dict[str, Any], *, fresh: bool) -> list[Row]:
+def _other_branches(shrunk: set[str], grown: set[str], target: str) -> bool:
+    """Lines of maintenance called otherwise: as many come as go, and the branch that this lands on is none of them."""
+    mains = {"main", "master", "trunk", "develop", "dev", target}
+    return len(grown) >= len(shrunk) and not shrunk & mains
+
+
+def _triggers(old: dict[str, Any], new: dict[str, Any], target: str, *, fresh: bool) -> list[Row]:
     a, b = _events(old), _events(new)
     rows: list[Row] = [
         ("CI_TRIGGER_PRIVILEGED", f"{e} runs with the target's rights on others' code.", None)
@@ -125,7 +138,11 @@ def _triggers(old: dict[str, Any], new: dict[str, Any], *, fresh: bool) -> list[
                     continue
                 lax = key.endswith("ignore")
                 grown = set(map(str, after)) - set(map(str, before or []))
+                # `README.md` beside, or in place of, `*.md` ignores nothing that was not ignored.
+                grown = {g for g in grown if not (lax and any(fnmatchcase(g, str(b)) for b in before or []))}
                 shrunk = set(map(str, before or [])) - set(map(str, after))
+                if key == "branches" and shrunk and before is not None and _other_branches(shrunk, grown, target):
+                    continue
                 if (lax and grown) or (not lax and (before is None or shrunk)):
                     rows.append(
                         ("CI_TRIGGER_NARROWED", f"{event} runs for less: {key} {before or 'none'} -> {after}.", None)
@@ -156,6 +173,10 @@ def _permissions(old: dict[str, Any], new: dict[str, Any], *, fresh: bool) -> li
             continue
         before, after = scopes(a), scopes(b)
         wider = [k for k, v in after.items() if v >= 2 and v > before.get(k, before.get("*", 0))]
+        if wider and set(wider) <= _SMALL_RIGHTS:
+            # Talk, identity and pages of the project: no code, package or job is in their reach.
+            rows.append(("CI_PERMISSIONS_WIDENED", f"{where} may now write {', '.join(wider)}.", Effect.ASKS))
+            continue
         if wider and not (fresh and a is None and "*" not in wider):
             rows.append(("CI_PERMISSIONS_WIDENED", f"{where} may now write {', '.join(wider)}.", None))
         elif wider:
@@ -210,7 +231,45 @@ def _narrowing(line: str) -> int:
     return len(_NARROW.findall(re.sub(r"\bpython[0-9.]*\s+-m\b", "", f" {line}")))
 
 
-def _commands(old: dict[str, Any], new: dict[str, Any]) -> list[Row]:
+_TASKS = {
+    "tox": ("tox.ini", "tox.toml", "pyproject.toml", "setup.cfg"), "nox": ("noxfile.py",), "make": ("Makefile", "makefile"),
+    "just": ("justfile",), "hatch": ("pyproject.toml", "hatch.toml"), "pre-commit": (".pre-commit-config.yaml",),
+    "prek": (".pre-commit-config.yaml",), "poe": ("pyproject.toml",), "task": ("Taskfile.yml",), "npm": ("package.json",),
+}  # fmt: skip
+"""Task runners and the files that say what they run."""
+
+
+def _runs_elsewhere(evidence: Evidence, line: str) -> bool:
+    """A task runner that CI starts has the checking tool of this line in its own file."""
+    tools = [w.rsplit("/", 1)[-1] for w in line.split() if _CHECKING.fullmatch(w.rsplit("/", 1)[-1])]
+    started = {
+        word
+        for path in evidence.merged.entries
+        if is_ci(path) and isinstance(doc := workflow_yaml.load(text(evidence.merged, path)), dict)
+        for row in _lines(doc)
+        if not re.match(r"(?:pip|python -m pip|uv (?:sync|pip|tool install)|pipx install)\b", row)
+        and not _LOST.search(row)
+        for word in row.split()
+    }
+    if any(p.startswith(".pre-commit-config.") for p in evidence.merged.entries) and "pre-commit.ci" in (
+        text(evidence.merged, ".pre-commit-config.yaml") or ""
+    ):
+        started.add("pre-commit")
+    files = {f for runner, names in _TASKS.items() if runner in started for f in names}
+    said = " ".join(
+        row
+        for f in sorted(files)
+        for row in (text(evidence.merged, f) or "").splitlines()
+        if not row.lstrip().startswith("#")
+    )
+    return (
+        bool(tools)
+        and all(t in _TASKS or re.search(rf"(?<![\w-]){re.escape(t)}(?![\w-])", said) for t in tools)
+        and any(t not in _TASKS for t in tools)
+    )
+
+
+def _commands(old: dict[str, Any], new: dict[str, Any], elsewhere: Callable[[str], bool]) -> list[Row]:
     was, now = _lines(old), _lines(new)
     rows: list[Row] = []
     fresh = [c for c in now if c not in was]
@@ -225,6 +284,8 @@ def _commands(old: dict[str, Any], new: dict[str, Any]) -> list[Row]:
             continue
         heir = max(fresh, key=lambda c: len(set(c.split()) & set(line.split())), default="")
         alike = len(set(heir.split()) & set(line.split())) * 2 >= len(set(line.split())) if heir else False
+        if not alike and elsewhere(line):
+            continue  # a task runner that CI starts runs it
         if not alike:
             rows.append(("CI_CHECK_REMOVED", f"`{line[:200]}` no longer runs.", None))
         elif _narrowing(heir) > _narrowing(line):

@@ -15,6 +15,21 @@ from gatekeeper.domain.verdict import Effect
 from gatekeeper.formats import workflow_yaml
 
 _BYPASS = re.compile(r"\bgit\b[^\n;|&]*\s(?:commit|push|merge|rebase|am|cherry-pick)\b[^\n;|&]*--no-verify|\bgit\s+commit\s+(?:-\w+\s+)*-\w*n\w*(?=\s|$)|--no-verify\b|core\.hooksPath|\bHUSKY(?:_SKIP_HOOKS)?=[01]\b|\bSKIP=\S+\s+git\b|pre-commit\s+uninstall|rm\s+(?:-\w+\s+)*\.git/hooks|chmod\s+-x\s+\.git/hooks", re.IGNORECASE)  # fmt: skip
+_RUFF = frozenset({"ruff", "ruff-check"})
+_FORMAT = frozenset({"ruff-format", "black"})
+_SUCCESSORS = {
+    **dict.fromkeys(
+        ("flake8", "pyupgrade", "isort", "reorder-python-imports", "pydocstyle", "autoflake", "pycodestyle", "pyflakes", "ruff",
+         "python-check-blanket-noqa", "python-use-type-annotations", "debug-statements", "python-no-log-warn", "python-no-eval"),
+        _RUFF,
+    ),
+    **dict.fromkeys(("black", "black-jupyter", "yapf", "autopep8", "blacken-docs", "double-quote-string-fixer", "add-trailing-comma"), _FORMAT),
+    "fix-encoding-pragma": frozenset({"pyupgrade", *_RUFF}), "setup-cfg-fmt": frozenset({"pyproject-fmt", "validate-pyproject"}),
+    "pip-compile-multi-verify": frozenset({"pip-compile", "uv-lock"}), "pip-compile": frozenset({"uv-lock", "pip-compile"}),
+    "check-byte-order-marker": frozenset({"fix-byte-order-marker"}), "mypy": frozenset({"pyright", "basedpyright", "ty"}),
+    "ruff-check": _RUFF, "requirements-txt-fixer": frozenset({"uv-lock"}),
+}  # fmt: skip
+"""Hooks and those that do the same and more: one of them in place of the other is no loss."""
 _NEGATED = re.compile(r"\b(?:never|not|don't|dont|do not|avoid|forbid\w*|refuse\w*|without|must not|no longer|prohibit\w*|instead of|reject\w*|ban\w*|disallow\w*|detect\w*)\b", re.IGNORECASE)  # fmt: skip
 _TEXTS = (".md", ".rst", ".txt", ".sh", ".yml", ".yaml", ".toml", ".cfg", ".ini", ".json", ".bash")
 
@@ -68,7 +83,8 @@ def _hooks(evidence: Evidence) -> list[Finding]:
         name = path.rsplit("/", 1)[-1]
         before, after = text(evidence.base, path), text(evidence.merged, path)
         if name in (".pre-commit-config.yaml", ".pre-commit-config.yml", "lefthook.yml"):
-            lost = sorted(_hook_ids(before) - _hook_ids(after))
+            kept = _hook_ids(after)
+            lost = sorted(h for h in _hook_ids(before) - kept if not kept & _SUCCESSORS.get(h, frozenset()))
             if lost:
                 out.append(finding("HOOK_REMOVED", f"{path} no longer runs {', '.join(lost[:8])}.", path=path))
         elif changed.new is None and (path.startswith((".husky/", ".githooks/", "hooks/"))):

@@ -26,6 +26,12 @@ _LIST_STRICT = re.compile(
     re.IGNORECASE,
 )
 _OWNED_ELSEWHERE = re.compile(r"^(?:tool\.pytest|pytest|tool:pytest|tool\.(?:setuptools|poetry|hatch|pdm|uv|flit|bumpversion|commitizen|towncrier|isort|black|semantic_release)|project|dependencies|devDependencies|scripts|jest\.test|name|version|metadata|options|bdist|egg_info|sdist|aliases)(?:$|[.:])")  # fmt: skip
+_NO_CHECK = frozenset({
+    "skip_install", "skip_missing_interpreters", "skip_covered", "skip_empty", "skip_string_normalization", "skip-string-normalization",
+    "skip-magic-trailing-comma", "skip_magic_trailing_comma", "skip_dist", "skipsdist", "skip_package", "allowlist_externals",
+    "whitelist_externals",
+})  # fmt: skip
+"""Names that look like switches of a check and are none: how things are installed, shown or laid out."""
 _RULE_WORDS = {"off": 0, "0": 0, "warn": 1, "1": 1, "warning": 1, "error": 2, "2": 2}
 
 
@@ -49,16 +55,60 @@ def weakened_limits(evidence: Evidence) -> tuple[Finding, ...]:
                 finding("LIMIT_LOWERED", f"{path} can no longer be read, so its limits no longer hold.", path=path)
             )
             continue
+        moved = _settings_elsewhere(evidence, path)
         weaker = [
             w
             for key in sorted({*before, *after})
-            if not _OWNED_ELSEWHERE.match(key) and (w := _weaker(key, before.get(key), after.get(key)))
+            if not _OWNED_ELSEWHERE.match(key)
+            and (w := _weaker(key, before.get(key), after.get(key)))
+            and not _kept_elsewhere(key, before.get(key), after.get(key), moved)
         ]
         if weaker:
             first = weaker[0].split(" ", 1)[0].rsplit(".", 1)[-1]
             line = next((i for i, row in enumerate((after_text or "").splitlines(), 1) if first in row), None)
             out.append(finding("LIMIT_LOWERED", f"{path} demands less: {'; '.join(weaker[:5])}.", path=path, line=line, evidence="\n".join(weaker[:20]), key="; ".join(weaker)))  # fmt: skip
     return tuple(out)
+
+
+def _settings_elsewhere(evidence: Evidence, path: str) -> dict[str, Any]:
+    """What the other settings files say that this change touched, by a key that is the same in every format."""
+    found: dict[str, Any] = {}
+    for changed in evidence.change.paths:
+        if changed.path != path and is_settings(changed.path) and changed.new is not None:
+            table = read(changed.path, text(evidence.merged, changed.path) or "") or {}
+            found |= {_plain_key(k): v for k, v in table.items()}
+    return found
+
+
+def _plain_key(key: str) -> str:
+    """`coverage:run.branch`, `run.branch` of .coveragerc and `tool.coverage.run.branch` are one setting."""
+    plain = key.lower().replace(":", ".").replace("-", "_").removeprefix("tool.")
+    return plain if not re.match(r"(?:run|report|paths|html|xml)\.", plain) else f"coverage.{plain}"
+
+
+def _kept_elsewhere(key: str, old: Any, new: Any, elsewhere: dict[str, Any]) -> bool:
+    """The setting went to another file and demands as much there; `strict` of mypy stands for its single switches."""
+    if new is not None:
+        return False
+    plain = _plain_key(key)
+    if plain.startswith("mypy.") and elsewhere.get("mypy.strict") is True and isinstance(old, bool):
+        return _IN_STRICT.fullmatch(plain) is not None
+    linter, _, rest = plain.partition(".")
+    if linter == "flake8" and rest in ("select", "extend_select", "enable_extensions"):
+        chosen = [
+            w for k, v in elsewhere.items() if re.fullmatch(r"ruff\.(?:lint\.)?(?:extend_)?select", k) for w in words(v)
+        ]
+        return bool(chosen) and all(any(w.startswith(c) or c == "ALL" for c in chosen) for w in words(old))
+    if plain not in elsewhere:
+        return False
+    return _weaker(key, old, elsewhere[plain]) is None
+
+
+_IN_STRICT = re.compile(
+    r"mypy\.(?:warn_unused_configs|disallow_any_generics|disallow_subclassing_any|disallow_untyped_calls|disallow_untyped_defs"
+    r"|disallow_incomplete_defs|check_untyped_defs|disallow_untyped_decorators|warn_redundant_casts|warn_unused_ignores"
+    r"|warn_return_any|no_implicit_reexport|strict_equality|extra_checks|no_implicit_optional)"
+)
 
 
 def permitted(evidence: Evidence, path: str, *more: PermitKind) -> bool:
@@ -76,6 +126,8 @@ def _weaker(key: str, old: Any, new: Any) -> str | None:
     if old == new or (old is None and new is None):
         return None
     name = key.rsplit(".", 1)[-1]
+    if name in _NO_CHECK:
+        return None
     said = f"{key} {_short(old)} -> {_short(new)}"
     a, b = _number(old), _number(new)
     lower, higher = _LOWER_IS_WEAKER.search(key), _HIGHER_IS_WEAKER.search(name)

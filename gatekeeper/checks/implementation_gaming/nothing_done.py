@@ -24,7 +24,10 @@ _WANTED = re.compile(
 )
 _WORDS_ONLY = re.compile(
     r"\b(?:comments?|docstrings?|document\w*|docs|readme|changelog|typos?|spelling|wording|format\w*|reformat\w*"
-    r"|whitespace|indent\w*|lint\w*|style|black|ruff|unused|dead code|licen[cs]e|copyright|header)\b",
+    r"|whitespace|indent\w*|lint\w*|style|black|ruff|unused|dead code|licen[cs]e|copyright|header|grammar\w*"
+    # What only a reader of the source sees: types and the pragmas of static tools.
+    r"|mypy|pyright|pyre|pytype|pylint|flake8|pyflakes|pycodestyle|pydocstyle|isort|sonar\w*|codeql|noqa|pragmas?"
+    r"|type[- ](?:hints?|annotations?|check\w*|ignores?|comments?)|typing|typeshed)\b",
     re.IGNORECASE,
 )
 _SAME_BEHAVIOUR = re.compile(

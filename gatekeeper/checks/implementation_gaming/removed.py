@@ -50,6 +50,12 @@ def _names_after(modules: Modules) -> dict[str, set[str]]:
     return found
 
 
+def _exported(evidence: Evidence, path: str, name: str) -> bool:
+    """The package around a module hands the name on."""
+    package = python_code.parse(text(evidence.base, f"{path.rpartition('/')[0]}/__init__.py".lstrip("/")))
+    return package is not None and name in python_code.imports(package)
+
+
 def _body(node: Definition) -> str:
     return python_code.meaning(ast.Module(list(node.body), []))
 
@@ -127,9 +133,12 @@ def _module(evidence: Evidence, modules: Modules, module: Module, everywhere: di
     stubbed: list[tuple[str, Function]] = []
     for name, node in python_code.definitions(module.before):
         last = name.split(".")[-1]
-        if any(p.startswith("_") and not p.startswith("__init__") for p in name.split(".")) or _permitted(
-            evidence, module.path, name
-        ):
+        # A module that begins with an underscore is nobody's business outside the package, as such a name is.
+        places = (
+            *name.split("."),
+            *(() if _exported(evidence, module.path, last) else module.path.removesuffix(".py").split("/")),
+        )
+        if any(p.startswith("_") and not p.startswith("__") for p in places) or _permitted(evidence, module.path, name):
             continue
         known = last in modules.test_names or re.search(rf"(?<![\w]){re.escape(last)}(?![\w])", goal) is not None
         if name not in after:

@@ -11,6 +11,8 @@ from gatekeeper.domain.finding import Finding, finding
 from gatekeeper.domain.instruments import InstrumentKind
 from gatekeeper.domain.testrun import Outcome
 from gatekeeper.domain.ticket import PermitKind
+from gatekeeper.formats import python_code
+from gatekeeper.formats.python_following import follows
 
 _FREES = (
     PermitKind.CHANGE_EXPECTATIONS, PermitKind.UPDATE_SNAPSHOTS, PermitKind.REMOVE_FEATURE, PermitKind.RENAME_API,
@@ -22,6 +24,7 @@ _INTERFACE = re.compile(
     r"|\.go:\d+:\d+: (?:undefined: |(?:not enough|too many) arguments|cannot use |assignment mismatch|unknown field|.* undefined \(type)"
 )
 _WORD = re.compile(r"[\w-]+")
+_FOREIGN = re.compile(r"(?:module|cannot import name '\w+' from|No module named) '([\w.]+)'")
 _STRICTER = ("XPASS(strict)", "Unexpected success", "unexpected success")
 
 
@@ -42,6 +45,8 @@ def bent(situation: Situation) -> list[Finding]:
         elif Outcome.PASSED not in merged.outcomes(test_id) or any(merged.outcomes(test_id)[o] for o in BAD):
             continue  # gone, silent or failing: told elsewhere
         path, name = place(test_id)
+        if _explained(situation, test_id, path, name):
+            continue
         detail = "\n".join(c.detail[-2000:] for c in bad)
         if situation.permits(_FREES, test_id=test_id, path=path, words=_words(situation, path, name, detail)):
             continue
@@ -64,6 +69,44 @@ def bent(situation: Situation) -> list[Finding]:
         message = f"{what}: the target branch's version fails on this code; it passes only with the changed {path}."
         out.append(finding(code, message, path=path, line=line, evidence=f"{seen}\n{detail}", key=path))
     return out
+
+
+def _explained(situation: Situation, test_id: str, path: str, name: str) -> bool:
+    """It passed before, and the edit says only what the changed code's own source says anew: a name, a message, an entry."""
+    before = situation.before
+    if before is None:
+        return False
+    if not name:
+        return _repaired(situation, path)
+    if set(before.outcomes(test_id)) != {Outcome.PASSED}:
+        return False
+    old, new = situation.definition(path, name, base=True), situation.definition(path, name)
+    if old is None or new is None or python_code.meaning(old) == python_code.meaning(new):
+        return False
+    return follows(old, new, situation.code_change)
+
+
+def _repaired(situation: Situation, path: str) -> bool:
+    """A module of tests that could not even be loaded for a name of somebody else's package, and now can.
+
+    None of its tests is gone; what they assert is compared elsewhere.
+    """
+    before, restored = situation.before, situation.restored
+    case, again = (results.first(path) if results is not None else None for results in (before, restored))
+    if case is None or again is None or case.outcome not in BAD:
+        return False
+    faults = [_FOREIGN.findall(c.detail[-3000:]) for c in (case, again)]
+    if not faults[0] or faults[0] != faults[1] or any(_own(situation, f.split(".")[0]) for f in faults[0]):
+        return False
+    old, new = situation.module(path, base=True), situation.module(path)
+    return old is not None and new is not None and old.tests.keys() <= new.tests.keys()
+
+
+def _own(situation: Situation, package: str) -> bool:
+    """The project has a package or module of that name."""
+    entries = situation.evidence.base.entries
+    names = (f"{package}.py", f"src/{package}.py")
+    return any(n in entries for n in names) or any(p.startswith((f"{package}/", f"src/{package}/")) for p in entries)
 
 
 def _words(situation: Situation, path: str, name: str, detail: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import posixpath
 import re
 from collections import Counter
@@ -16,6 +17,8 @@ from gatekeeper.domain.testrun import CaseResult, Outcome, RunRole, completed
 from gatekeeper.domain.ticket import PermitKind
 from gatekeeper.domain.tree import Tree, text
 from gatekeeper.errors import CouldNotCheck
+from gatekeeper.formats import python_code
+from gatekeeper.formats.python_following import CodeChange, code_change
 from gatekeeper.formats.python_source import TestFunction, TestModule, read_module
 
 BAD = (Outcome.FAILED, Outcome.ERRORED)
@@ -142,6 +145,38 @@ class Situation:
         """One test by path and qualified name."""
         module = self.module(path, base=base)
         return module.tests.get(name) if module else None
+
+    def definition(self, path: str, name: str, *, base: bool = False) -> python_code.Definition | None:
+        """A function as it stands in the source, decorators included."""
+        plain = name.replace("::", ".")
+        tree = python_code.parse(self.source(path, base=base)) if path.endswith(".py") else None
+        found = dict(python_code.definitions(tree)).get(plain) if tree is not None else None
+        if found is None and tree is not None and "." in plain:
+            # A test that the class takes over, or a class that the module does: its one definition in a changed module.
+            owner, _, method = plain.partition(".")
+            own = next((n for n in tree.body if isinstance(n, ast.ClassDef) and n.name == owner), None)
+            owners = (
+                [b.attr if isinstance(b, ast.Attribute) else getattr(b, "id", "") for b in own.bases]
+                if own
+                else [owner]
+            )
+            homes = [python_code.parse(self.source(p, base=base)) for p in self.changed if p.endswith(".py")]
+            rows = [
+                d
+                for t in homes
+                if t is not None
+                for table in [dict(python_code.definitions(t))]
+                for o in owners
+                if (d := table.get(f"{o}.{method}")) is not None
+            ]
+            found = rows[0] if len(rows) == 1 else None
+        return found
+
+    @cached_property
+    def code_change(self) -> CodeChange:
+        """Words that went out of and came into the changed modules of the code."""
+        paths = [p for p in self.changed if p.endswith(".py") and self.kind(p) is None]
+        return code_change((self.source(p, base=True), self.source(p)) for p in paths)
 
     def defined(self, path: str, name: str, *, base: bool = False) -> TestFunction | None:
         """As `function`; for a method that the class inherits, the one definition of the module with its name."""

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
+from gatekeeper.checks.suite_integrity.departed import PRIVATE, departed
 from gatekeeper.checks.suite_integrity.situation import BAD, Situation
 from gatekeeper.domain.finding import Finding, finding
 from gatekeeper.domain.testrun import Outcome
@@ -19,6 +20,7 @@ _SHARE = 0.75
 _FOLLOWING = 0.5
 """The same share where the interface itself changed, so that names differ."""
 _REMOVES = (PermitKind.REMOVE_TESTS, PermitKind.REMOVE_FEATURE)
+_MOST_ROWS = 500
 _INTERFACE = ("ImportError", "ModuleNotFoundError", "AttributeError", "NameError", "TypeError", "fixture '")
 _SILENT = {Outcome.SKIPPED, Outcome.XFAILED, Outcome.XPASSED}
 
@@ -135,6 +137,8 @@ def _parameters(
                 for f in situation.new_functions
                 if f[1].name != test.name and _runs(situation, f) and not _silent(situation, f)
             ]
+            if _widened(list(lost.elements()), list((Counter(now.rows) - Counter(test.rows)).elements())):
+                return None  # the same values, and one more parameter
             if not now.rows and all(_constants(row) <= set(now.material.constants) for row in lost):
                 return None  # the rows moved into the body
             if all(any(_constants(row) <= set(t.material.constants) for t in others) for row in lost):
@@ -146,6 +150,46 @@ def _parameters(
         return None
     message = f"{len(gone)} parameter set(s) of {path}::{now.name} that the target branch runs are gone: {_some(gone)}."
     return finding("PARAMETERS_REMOVED", message, path=path, line=now.line, evidence=_seen(situation, gone), key=f"{path}::{now.name}")  # fmt: skip
+
+
+def _widened(lost: list[str], come: list[str]) -> bool:
+    """Every lost row is the beginning, the end or the frame of a new one of its own that has more values."""
+    if len(lost) > len(come) or len(lost) > _MOST_ROWS:
+        return False
+    left = [_values(row) for row in come]
+    for row in lost:
+        parts = _values(row)
+        heir = next((new for new in left if len(new) > len(parts) and _within(parts, new)), None)
+        if heir is None:
+            return False
+        left.remove(heir)
+    return True
+
+
+def _values(row: str) -> list[str]:
+    """The values of one canonical parameter set."""
+    parts, depth, start = [], 0, 0
+    inner = row[1:-1] if row.startswith("(") and row.endswith(")") else row
+    quote = ""
+    for at, sign in enumerate(inner):
+        if quote:
+            quote = "" if sign == quote and inner[at - 1] != "\\" else quote
+        elif sign in "'\"":
+            quote = sign
+        elif sign in "([{":
+            depth += 1
+        elif sign in ")]}":
+            depth -= 1
+        elif sign == "," and not depth:
+            parts.append(inner[start:at].strip())
+            start = at + 1
+    return [*parts, inner[start:].strip()]
+
+
+def _within(parts: list[str], whole: list[str]) -> bool:
+    """The parts stand in the whole in their order."""
+    rest = iter(whole)
+    return all(any(part == other for other in rest) for part in parts)
 
 
 def _as_many(situation: Situation, path: str, old: str, new: str) -> bool:
@@ -194,6 +238,16 @@ def _removed(situation: Situation, path: str, name: str, gone: list[str], test: 
                 "; it can not run any more because the interface it uses changed, and another test took its place."
             )
             return finding("TEST_FOLLOWS_INTERFACE", message, path=path, evidence=_seen(situation, gone), key=f"{path}::{name}")  # fmt: skip
+    if (
+        test is not None
+        and _passed(situation, gone)
+        and any(p != path and p.endswith(".py") for p in situation.changed)
+    ):
+        why = departed(situation, path, test, gone)
+        if why == PRIVATE:
+            return None
+        if why:
+            return finding("TEST_FOLLOWS_INTERFACE", f"{message}; {why}.", path=path, evidence=_seen(situation, gone), key=f"{path}::{name}")  # fmt: skip
     effect = None
     if test is None and not any(_fails(situation, i) for i in gone) and _no_fewer(situation):
         # Another language, or tests made at run time: a new name can not be told from a loss.

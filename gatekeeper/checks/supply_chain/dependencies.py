@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
+from dataclasses import replace
 
-from gatekeeper.checks.supply_chain.popular import lookalike
+from gatekeeper.checks.supply_chain.popular import DEVELOPMENT, lookalike
 from gatekeeper.domain.evidence import Evidence
 from gatekeeper.domain.finding import Finding, finding
 from gatekeeper.domain.globs import matches, matches_any
@@ -14,6 +16,10 @@ from gatekeeper.domain.verdict import Effect
 from gatekeeper.formats.python_requirements import Dependency, Manifest, canonical, is_manifest, read
 
 _SHOWN = 8
+_NAMING = {
+    "setup.py", "setup.cfg", "tox.ini", "noxfile.py", ".pre-commit-config.yaml", "Makefile", "Pipfile", ".travis.yml", "tox.toml",
+}  # fmt: skip
+"""Files that name tools the project uses without being lists of dependencies."""
 
 
 def changed_dependencies(evidence: Evidence) -> tuple[Finding, ...]:
@@ -23,6 +29,8 @@ def changed_dependencies(evidence: Evidence) -> tuple[Finding, ...]:
     if not paths:
         return ()
     known = _known_names(evidence.base)
+    manifest = read("pyproject.toml", text(evidence.base, "pyproject.toml") or "")
+    own = {manifest.own_name} - {""} if manifest is not None else set()
     out: list[Finding] = []
     reported: set[str] = set()
     for path in paths:
@@ -37,6 +45,12 @@ def changed_dependencies(evidence: Evidence) -> tuple[Finding, ...]:
                 )
             )
             continue
+        if own:
+            # The project itself in its own lock: what it is built from lies beside it, so there is nothing to pin.
+            before, after = (
+                replace(m, dependencies=type(m.dependencies)(d for d in m.dependencies if d.name not in own))
+                for m in (before, after)
+            )
         for found, names in _file(evidence.ticket, path, before, after, known, old_text is None):
             fresh = names - reported if found.code == "DEPENDENCY_ADDED" else {path}
             if fresh:
@@ -52,6 +66,11 @@ def _known_names(tree: Tree) -> set[str]:
             manifest = read(path, content)
             if manifest:
                 names |= {d.name for d in manifest.dependencies} | {manifest.own_name}
+        elif path.rsplit("/", 1)[-1] in _NAMING or path.startswith(".github/workflows/"):
+            words = re.findall(r"[A-Za-z0-9][A-Za-z0-9._-]*[A-Za-z0-9]", (text(tree, path) or "")[:200_000])
+            names |= {canonical(w) for w in words if canonical(w) in DEVELOPMENT}
+    if "pyproject.toml" not in tree.entries or "build-system" not in (text(tree, "pyproject.toml") or ""):
+        names |= {"setuptools", "wheel"}  # what builds a project that says nothing else
     return names
 
 
@@ -97,9 +116,18 @@ def _file(
             "DEPENDENCY_ADDED",
             f"{path} adds {_names(added)}, which no permit of the ticket names." + (f" {likeness[0]}." if likeness else ""),
             path=path, line=added[0].line, evidence=_evidence(added), key=_names(added),
-            effect=Effect.ASKS if transitive and not likeness else None,
+            effect=Effect.ASKS if not likeness and (transitive or all(_development(d, path) for d in added)) else None,
         ), {d.name for d in added}  # fmt: skip
     yield from _pins(ticket, path, before, after, {k[0]: v for k, v in old.items()}, new_file)
+
+
+def _development(one: Dependency, path: str) -> bool:
+    """A well-known tool of development from the index, in a place that no user of the project installs."""
+    place = f"{one.section} {path}".lower()
+    lists = re.search(
+        r"dev|test|docs?\b|lint|typing|style|build|tool|ci\b|release|coverage|lock|optional|group|types|check", place
+    )
+    return one.name in DEVELOPMENT and not one.source and lists is not None
 
 
 def _pins(

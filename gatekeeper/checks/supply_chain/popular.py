@@ -164,3 +164,17 @@ def near(a: str, b: str) -> bool:
         or x == y[1:]
         or (len(x) > 1 and len(y) > 1 and x[:2] == y[1::-1] and x[2:] == y[2:])
     )
+
+
+DEVELOPMENT = frozenset({
+    "asv", "babel", "bandit", "basedpyright", "black", "build", "check-manifest", "codecov", "coverage", "coveralls", "cython", "docutils",
+    "flake8", "flit", "flit-core", "freezegun", "furo", "hatch", "hatch-fancy-pypi-readme", "hatch-vcs", "hatchling", "hypothesis",
+    "invoke", "isort", "jinja2", "maturin", "meson-python", "mkdocs", "mkdocs-material", "mock", "mypy", "myst-parser", "nox", "numpydoc",
+    "pallets-sphinx-themes", "pdm-backend", "pip", "pip-tools", "pluggy", "poetry", "poetry-core", "pre-commit", "pre-commit-uv",
+    "pycodestyle", "pydocstyle", "pyflakes", "pylint", "pyright", "pytest", "pytest-asyncio", "pytest-benchmark", "pytest-codspeed",
+    "pytest-cov", "pytest-mock", "pytest-randomly", "pytest-subtests", "pytest-timeout", "pytest-xdist", "pyupgrade", "ruff",
+    "scikit-build-core", "setuptools", "setuptools-rust", "setuptools-scm", "sphinx", "sphinx-autobuild", "sphinx-autodoc-typehints",
+    "sphinx-issues", "sphinx-rtd-theme", "sphinxcontrib-log-cabinet", "towncrier", "tox", "tox-uv", "trio", "twine", "ty", "typeguard",
+    "typing-extensions", "uv", "uv-build", "versioningit", "virtualenv", "wheel", "yapf", "zizmor",
+})  # fmt: skip
+"""Tools of development that everybody knows: a person is asked about them where others are refused."""

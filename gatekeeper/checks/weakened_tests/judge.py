@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from gatekeeper.checks.weakened_tests.compare import Loss, losses, lost_rows
+from gatekeeper.checks.weakened_tests.proof import Proof
 from gatekeeper.checks.weakened_tests.subjects import doubled, shadowed
 from gatekeeper.domain.evidence import Evidence
 from gatekeeper.domain.finding import Finding, finding
@@ -25,6 +26,8 @@ _ORDER = (
 )  # fmt: skip
 _OF_A_MOCK = re.compile(r"^(?:\w+\.)*(?:Magic|Async)?Mock\(|\b(?:Magic|Async)?Mock\([^()]*\)(?:\.\w+)*\(")
 """What is asserted on is a mock or its answer; a mock handed to the real code is none."""
+_EXCHANGED = ("EXPECTED_VALUE_EDITED", "PARAMETERS_SHRUNK")
+"""Losses that may be an exchange for something as strong."""
 _PERMITS = (PermitKind.CHANGE_EXPECTATIONS, PermitKind.UPDATE_SNAPSHOTS, PermitKind.REMOVE_TESTS)
 
 
@@ -37,11 +40,12 @@ def check(evidence: Evidence) -> tuple[Finding, ...]:
     ]  # fmt: skip
     before = {p: m for p in paths if (m := read(_text(evidence.base, p))) is not None}
     after = {p: m for p in paths if (m := read(_text(evidence.merged, p))) is not None}
+    proof = Proof(evidence)
     out: list[Finding] = []
     for path, module in after.items():
         old = before.get(path)
-        out += _module(evidence, path, old, module)
-    out += _moved(evidence, before, after)
+        out += _module(evidence, proof, path, old, module)
+    out += _moved(evidence, proof, before, after)
     out += doubled(evidence, before, after)
     return tuple(out[:_MAX_FINDINGS])
 
@@ -53,7 +57,9 @@ def _text(tree: Tree, path: str) -> str | None:
         return None
 
 
-def _module(evidence: Evidence, path: str, old: ModuleAssertions | None, module: ModuleAssertions) -> Iterator[Finding]:
+def _module(
+    evidence: Evidence, proof: Proof, path: str, old: ModuleAssertions | None, module: ModuleAssertions
+) -> Iterator[Finding]:
     everywhere = Counter(t for b in module.bodies.values() for t in (b.meaning, *b.rows))
     for name, line in module.twice.items():
         if old is None or name not in old.twice:
@@ -71,7 +77,7 @@ def _module(evidence: Evidence, path: str, old: ModuleAssertions | None, module:
         for name, body in old.bodies.items():
             new = module.bodies.get(name)
             if new is not None and name not in module.twice:
-                yield from _pair(evidence, path, name, body, new, module, everywhere)
+                yield from _pair(evidence, proof, path, name, body, new, module, everywhere)
     for name, new in module.bodies.items():
         if new.test and (old is None or name not in old.bodies) and new.assertions and not new.live:
             if any(a.kind is not Kind.CONSTANT and a.state.value == "conditional" for a in new.assertions):
@@ -80,8 +86,9 @@ def _module(evidence: Evidence, path: str, old: ModuleAssertions | None, module:
 
 
 def _pair(
-    evidence: Evidence, path: str, name: str, old: Body, new: Body, module: ModuleAssertions, everywhere: Counter[str]
-) -> Iterator[Finding]:
+    evidence: Evidence, proof: Proof, path: str, name: str, old: Body, new: Body, module: ModuleAssertions,
+    everywhere: Counter[str],
+) -> Iterator[Finding]:  # fmt: skip
     found = losses(old, new, module)
     gone = _unpermitted_rows(evidence, path, name, old, lost_rows(old, new, everywhere))
     if gone:
@@ -102,10 +109,19 @@ def _pair(
                 f"@{wrapped[0]}, which catches failures",
             )
         )
+    if any(f.code in _EXCHANGED for f in found):
+        if proof.still_holds(path, name):
+            # What was expected before is true of this code as well: an example for an example, as strong.
+            found = [f for f in found if f.code != "EXPECTED_VALUE_EDITED"]
+        elif proof.follows(path, name):
+            found = [f for f in found if f.code not in _EXCHANGED]
     if not found or _permitted(evidence, path, name):
         return
     worst = min(found, key=lambda f: _ORDER.index(f.code))
-    yield _finding(worst.code, path, name, worst.line, worst.before, worst.now, effect=_effect(evidence, worst))
+    effect = _effect(evidence, worst)
+    if worst.code in _EXCHANGED and proof.moved(path, name):
+        effect = Effect.ASKS  # it held before, and the code moved on: whether it should have is for a person
+    yield _finding(worst.code, path, name, worst.line, worst.before, worst.now, effect=effect)
 
 
 def _effect(evidence: Evidence, loss: Loss) -> Effect | None:
@@ -139,7 +155,7 @@ def _unpermitted_rows(evidence: Evidence, path: str, name: str, old: Body, gone:
 
 
 def _moved(
-    evidence: Evidence, before: dict[str, ModuleAssertions], after: dict[str, ModuleAssertions]
+    evidence: Evidence, proof: Proof, before: dict[str, ModuleAssertions], after: dict[str, ModuleAssertions]
 ) -> Iterator[Finding]:
     """Tests whose name is gone, against a new test of the same last name anywhere in the change."""
     fresh: dict[str, list[tuple[str, Body, ModuleAssertions]]] = {}
@@ -156,7 +172,7 @@ def _moved(
                 place, new, home = rows[0]
                 everywhere = Counter(t for b in home.bodies.values() for t in (b.meaning, *b.rows))
                 if not _permitted(evidence, path, name):
-                    yield from _pair(evidence, place, new.name, body, new, home, everywhere)
+                    yield from _pair(evidence, proof, place, new.name, body, new, home, everywhere)
 
 
 def _finding(

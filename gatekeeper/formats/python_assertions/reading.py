@@ -20,6 +20,7 @@ from gatekeeper.formats.python_assertions.expression import (
 from gatekeeper.formats.python_assertions.inlining import inlined, inlined_statement, values_of
 from gatekeeper.formats.python_assertions.rows import rows_of
 from gatekeeper.formats.python_code import Function, imports, parse
+from gatekeeper.formats.python_spelling import plain
 
 _CATCHING = {"AssertionError", "Exception", "BaseException"}
 _ENDING = {"skip", "exit", "_exit", "skipTest"}
@@ -77,7 +78,7 @@ def read(source: str | None) -> ModuleAssertions | None:
     if tree is None:
         return None
     try:
-        return _read(tree)
+        return _read(plain(tree))
     except RecursionError:
         return None
 

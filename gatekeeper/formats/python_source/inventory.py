@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from gatekeeper.formats import python_code
 from gatekeeper.formats.python_source.material import Material, material
+from gatekeeper.formats.python_spelling import plain
 
 MAX_TESTS = 20_000
 _SILENCERS = {"skip", "skipif", "xfail", "skipIf", "skipUnless", "expectedFailure"}
@@ -62,7 +63,7 @@ def read_module(source: bytes | str | None) -> TestModule | None:
     if tree is None:
         return None
     try:
-        return _read(tree)
+        return _read(plain(tree))
     except (RecursionError, MemoryError):
         return None
 

@@ -50,6 +50,13 @@ CHEATS = {
     "checker early": ("CHECKER_WEAKENED", {"tools/lint.py": LINT.replace("def main():\n", "def main():\n    return 0\n")}),
     "hook": ("HOOK_REMOVED", {".pre-commit-config.yaml": HOOKS.replace("      - id: secrets\n", "")}),
     "owners": ("OWNERS_WEAKENED", {".github/CODEOWNERS": "* @core\n/sec\n"}),
+    "step to a runner that nobody starts": ("CI_CHECK_REMOVED", {W: CI.replace("      - run: ruff check .\n", ""), "tox.ini": "[testenv:lint]\ncommands = ruff check .\n"}),
+    "step to a runner without it": ("CI_CHECK_REMOVED", {W: CI.replace("ruff check .", "tox"), "tox.ini": "[testenv]\ncommands = true\n"}),
+    "step commented out in the runner": ("CI_CHECK_REMOVED", {W: CI.replace("ruff check .", "tox"), "tox.ini": "[testenv]\ncommands = true\n# ruff check .\n"}),
+    "main branch left": ("CI_TRIGGER_NARROWED", {W: CI.replace("[main]", "[stable]")}),
+    "moved and lowered": ("LIMIT_LOWERED", {"pyproject.toml": TOML.replace("fail_under = 90", ""), ".coveragerc": "[report]\nfail_under = 60\n"}),
+    "moved to a file of another tool": ("LIMIT_LOWERED", {"pyproject.toml": TOML.replace("strict = true", ""), "tox.ini": "[testenv]\nstrict = true\n"}),
+    "hook for a lesser one": ("HOOK_REMOVED", {".pre-commit-config.yaml": HOOKS.replace("id: secrets", "id: end-of-file-fixer")}),
     "gate": ("GATE_SETTINGS_CHANGED", {".gatekeeper.toml": '[[suite]]\nname = "u"\n'}),
 }  # fmt: skip
 
@@ -71,6 +78,9 @@ HONEST = {
     "comment": {W: "# continuous integration\n" + CI},
     "stricter checker": {"tools/lint.py": LINT.replace("= 100", "= 80")},
     "hook added": {".pre-commit-config.yaml": HOOKS + "      - id: mypy\n"},
+    "step to a task runner": {W: CI.replace("ruff check .", "tox"), "tox.ini": "[testenv:lint]\ncommands = ruff check .\n"},
+    "settings to another file": {"pyproject.toml": TOML.replace("fail_under = 90", ""), ".coveragerc": "[report]\nfail_under = 90\n"},
+    "how tox installs": {"tox.ini": "[testenv]\nskip_install = true\ncommands = pytest\n"},
     "owner added": {"README.md": "Never use --no-verify.\n"},
 }  # fmt: skip
 
@@ -129,3 +139,44 @@ def test_wider_rights_are_told_beside_a_privileged_trigger():
 )
 def test_more_triggers_and_fewer_rights_are_no_fault(after):
     assert check(tree_evidence(REPO, {W: after})) == ()
+
+
+PUSH = CI.replace("branches: [main]", "branches: [main, '*.x']")
+
+
+def test_another_name_of_a_side_branch_and_a_narrower_ignore_are_nothing():
+    assert check(tree_evidence({W: PUSH}, {W: PUSH.replace("'*.x'", "stable")})) == ()
+    ignoring = CI.replace("    branches: [main]\n", "    branches: [main]\n    paths-ignore: ['*.md']\n")
+    assert check(tree_evidence({W: ignoring}, {W: ignoring.replace("'*.md'", "'README.md'")})) == ()
+    [found] = check(tree_evidence({W: ignoring}, {W: ignoring.replace("'*.md'", "'*.py'")}))
+    assert (found.code, found.effect.value) == ("CI_TRIGGER_NARROWED", "blocks")
+
+
+def test_rights_that_reach_no_code_go_to_a_person():
+    asked = CI.replace("contents: read", "contents: read\n  discussions: write")
+    [found] = check(tree_evidence(REPO, {W: asked}))
+    assert (found.code, found.effect.value) == ("CI_PERMISSIONS_WIDENED", "asks")
+    both = CI.replace("contents: read", "contents: write\n  discussions: write")
+    [found] = check(tree_evidence(REPO, {W: both}))
+    assert (found.code, found.effect.value) == ("CI_PERMISSIONS_WIDENED", "blocks")
+
+
+def test_settings_that_moved_whole_are_no_loss():
+    old = {
+        "setup.cfg": "[coverage:run]\nbranch = True\n\n[mypy]\ndisallow_untyped_defs = True\n\n[flake8]\nselect = E,F\n"
+    }
+    toml = '[tool.coverage.run]\nbranch = true\n\n[tool.mypy]\nstrict = true\n\n[tool.ruff.lint]\nselect = ["E", "F", "B"]\n'
+    assert check(tree_evidence(old, {"setup.cfg": None, "pyproject.toml": toml})) == ()
+    [found] = check(tree_evidence(old, {"setup.cfg": None, "pyproject.toml": toml.replace('"E", ', "")}))
+    assert "flake8.select" in found.message
+    assert "branch" not in found.message
+
+
+def test_hooks_give_way_to_one_that_does_the_same():
+    old = "repos:\n  - repo: x\n    hooks:\n      - id: flake8\n      - id: black\n"
+    new = "repos:\n  - repo: x\n    hooks:\n      - id: ruff\n      - id: ruff-format\n"
+    path = ".pre-commit-config.yaml"
+    assert check(tree_evidence({path: old}, {path: new})) == ()
+    [found] = check(tree_evidence({path: old}, {path: new.replace("      - id: ruff-format\n", "")}))
+    assert "black" in found.message
+    assert "flake8" not in found.message

@@ -90,3 +90,30 @@ def test_a_permit_for_a_package_is_none_for_another_index(given, codes):
     after = {"requirements-dev.txt": "--extra-index-url https://e.example/simple\n" + LOCK}
     found = check(tree_evidence(REPO, after, permits=[permit("add_dependency", **given)]))
     assert [f.code for f in found] == codes
+
+
+TOOLS = TOML + '\n[dependency-groups]\ndev = ["pytest"]\n'
+
+
+@pytest.mark.parametrize(
+    ("after", "effect"),
+    [
+        (TOOLS.replace('dev = ["pytest"]', 'dev = ["pytest", "ruff"]'), "asks"),  # a tool that everybody knows
+        (TOOLS.replace('["setuptools>=68"]', '["hatchling"]'), "asks"),
+        (TOOLS.replace('dev = ["pytest"]', 'dev = ["pytest", "rufff"]'), "blocks"),  # nobody knows it
+        (TOOLS.replace('dev = ["pytest"]', 'dev = ["pytest", "ruff", "fast-cells"]'), "blocks"),
+        (TOOLS.replace('"requests>=2"', '"requests>=2", "ruff"'), "blocks"),  # users would install it
+    ],
+)
+def test_a_known_tool_of_development_goes_to_a_person(after, effect):
+    found = check(tree_evidence({**REPO, "pyproject.toml": TOOLS}, {"pyproject.toml": after}))
+    assert [(f.code, f.effect.value) for f in found if f.code == "DEPENDENCY_ADDED"] == [("DEPENDENCY_ADDED", effect)]
+
+
+def test_what_builds_a_project_without_a_build_system_is_known():
+    written = '[build-system]\nrequires = ["setuptools>=42", "wheel"]\nbuild-backend = "setuptools.build_meta"\n'
+    before = {"setup.py": "from setuptools import setup\nsetup()\n"}
+    codes = [f.code for f in check(tree_evidence(before, {"pyproject.toml": written}))]
+    assert "DEPENDENCY_ADDED" not in codes
+    codes = [f.code for f in check(tree_evidence(before, {"pyproject.toml": written.replace("wheel", "wheeel")}))]
+    assert "DEPENDENCY_ADDED" in codes

@@ -1,0 +1,103 @@
+"""An expectation exchanged for another: bent to the code, or saying what the code itself says anew."""
+
+from __future__ import annotations
+
+import pytest
+from evidence_builder import build_evidence, build_run
+
+from gatekeeper.checks.weakened_tests import check
+from gatekeeper.domain.testrun import RunRole
+from gatekeeper.domain.verdict import Effect
+
+T = "tests/test_shop.py"
+TOP = "import pytest\nfrom shop import area, hail, NAMES\n"
+ID = f"{T}::test_a"
+CODE = 'NAMES = ["area"]\n\n\ndef area(a, b):\n    return a * b\n\n\ndef hail(x):\n    raise ValueError(f"no such thing: {x}")\n'
+HELD = ("passed", "passed", "passed")
+MOVED = ("passed", "failed", "passed")
+RED = ("failed", "failed", "passed")
+
+
+def judged(old: str, new: str, runs: tuple[str, str, str], *, before: str = CODE, after: str = CODE):
+    roles = (RunRole.BASE, RunRole.BASE_INSTRUMENTS, RunRole.MERGED)
+    made = [build_run({ID: o}, role=r) for r, o in zip(roles, runs, strict=True)]
+    ev = build_evidence({"shop.py": before, T: TOP + old}, {"shop.py": after, T: TOP + new}, runs=made)
+    return [(f.code, f.effect) for f in check(ev)]
+
+
+EQ = "def test_a():\n    assert area(2, 3) == 6\n"
+BLOCKED = [("EXPECTED_VALUE_EDITED", Effect.BLOCKS)]
+ASKED = [("EXPECTED_VALUE_EDITED", Effect.ASKS)]
+
+
+def test_an_expectation_bent_to_a_fault_of_the_target_is_refused() -> None:
+    assert judged(EQ, EQ.replace("6", "5"), RED) == BLOCKED
+    assert judged(EQ, EQ.replace("6", "5"), RED, after=CODE.replace("a * b", "a + b")) == BLOCKED
+
+
+def test_a_number_changed_in_code_and_test_goes_to_a_person() -> None:
+    assert judged(EQ, EQ.replace("6", "7"), MOVED, after=CODE.replace("a * b", "a * b + 1")) == ASKED
+    rate = "def test_a():\n    assert RATE == 0.25\n"
+    before, after = "RATE = 0.25\n", "RATE = 0.2\n"
+    assert judged(rate, rate.replace("0.25", "0.2"), MOVED, before=before, after=after) == ASKED
+
+
+def test_without_runs_that_compare_an_exchange_is_refused() -> None:
+    ev = build_evidence({"shop.py": CODE, T: TOP + EQ}, {"shop.py": CODE, T: TOP + EQ.replace("6", "5")})
+    assert [(f.code, f.effect) for f in check(ev)] == BLOCKED
+
+
+def test_an_expectation_that_the_code_still_meets_may_be_said_otherwise() -> None:
+    assert judged(EQ, EQ.replace("area(2, 3) == 6", "area(2, 3) == len('abcdef')"), HELD) == []
+    # Weaker is weaker, whatever still holds.
+    assert judged(EQ, EQ.replace("== 6", "> 0"), HELD) == [("ASSERTION_WEAKENED", Effect.BLOCKS)]
+
+
+HAIL = "def test_a():\n    with pytest.raises(ValueError, match='no such thing: 3'):\n        hail(3)\n"
+
+
+def test_a_message_reworded_in_code_and_test_explains_itself() -> None:
+    after = CODE.replace("no such thing", "unknown article")
+    assert judged(HAIL, HAIL.replace("no such thing", "unknown article"), MOVED, after=after) == []
+
+
+@pytest.mark.parametrize(
+    "new",
+    [
+        HAIL.replace("no such thing", "something else"),  # words that the code does not have
+        HAIL.replace("no such thing: 3", "unknown article: 4"),  # and a number on the way
+    ],
+)
+def test_a_message_that_the_code_does_not_say_goes_to_a_person(new: str) -> None:
+    assert judged(HAIL, new, MOVED, after=CODE.replace("no such thing", "unknown article")) == ASKED
+
+
+LIST = "def test_a():\n    assert NAMES == ['area']\n"
+
+
+def test_an_entry_that_came_to_a_list_of_the_code_explains_itself() -> None:
+    after = CODE.replace('["area"]', '["area", "scale"]')
+    assert judged(LIST, LIST.replace("['area']", "['area', 'scale']"), MOVED, after=after) == []
+
+
+def test_an_entry_that_left_it_does_not() -> None:
+    before = CODE.replace('["area"]', '["area", "scale"]')
+    both = LIST.replace("['area']", "['area', 'scale']")
+    assert judged(both, LIST, MOVED, before=before, after=CODE) == ASKED
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("dict(a=1, b='x')", "{'a': 1, 'b': 'x'}"),
+        ("tuple()", "()"),
+        ("set([1, 2])", "{2, 1}"),
+        ("u'text'", "'text'"),
+        ("'one ' + 'two'", "'one two'"),
+        ("list((1, 2))", "[1, 2]"),
+    ],
+)
+def test_another_spelling_of_the_same_value_is_none_to_speak_of(old: str, new: str) -> None:
+    body = "def test_a():\n    assert area(2, 3) == {}\n"
+    ev = build_evidence({T: TOP + body.format(old)}, {T: TOP + body.format(new)})
+    assert check(ev) == ()

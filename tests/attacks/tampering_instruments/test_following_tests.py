@@ -1,0 +1,125 @@
+"""Tests that went along with the code: a renamed name, a removed private part; beside them what hides behind such words."""
+
+from __future__ import annotations
+
+import pytest
+
+from gatekeeper.domain.verdict import Effect
+
+T = "tests/test_a.py"
+ID = f"{T}::test_two"
+RUNS = {"was": {ID: "passed"}, "now": {ID: "passed"}, "restored": {ID: "failed"}}
+CODE = "def total(a, b):\n    return a + b\n"
+BASE = "from m import total\n\n\ndef test_two():\n    assert total(2, 3) == 5\n"
+
+
+def test_a_function_renamed_in_code_and_test_explains_itself(judge):
+    new = BASE.replace("total", "summed")
+    code = CODE.replace("total", "summed")
+    detail = "ImportError: cannot import name 'total' from 'm'"
+    assert not judge({T: BASE, "m.py": CODE}, {T: new, "m.py": code}, **RUNS, detail=detail)
+
+
+@pytest.mark.parametrize(
+    ("new", "code"),
+    [
+        # another number on the way
+        (BASE.replace("total", "summed").replace("== 5", "== 6"), CODE.replace("total", "summed").replace("a + b", "a * b")),
+        # to a function that was there before
+        (BASE.replace("total", "easy"), "def easy(a, b):\n    return 5\n"),
+        # an assertion fewer
+        (BASE.replace("total", "summed").replace("assert total", "total").replace("assert summed(2, 3) == 5", "summed(2, 3)"), CODE.replace("total", "summed")),
+        # a way out before the assertion
+        (BASE.replace("total", "summed").replace("    assert", "    return\n    assert"), CODE.replace("total", "summed")),
+    ],
+)  # fmt: skip
+def test_more_than_the_name_goes_to_a_person(judge, new, code):
+    before = {T: BASE, "m.py": CODE + ("\n\ndef easy(a, b):\n    return 5\n" if "easy" in new else "")}
+    found = judge(before, {T: new, "m.py": code}, **RUNS, detail="ImportError: cannot import name 'total' from 'm'")
+    assert [f.effect for f in found.values()] == [Effect.ASKS]
+
+
+def test_a_renaming_is_no_excuse_for_a_test_that_failed_before(judge):
+    new, code = BASE.replace("total", "summed"), CODE.replace("total", "summed")
+    runs = {"was": {ID: "failed"}, "now": {ID: "passed"}, "restored": {ID: "failed"}}
+    assert set(judge({T: BASE, "m.py": CODE}, {T: new, "m.py": code}, **runs)) == {"EXPECTATION_BENT"}
+
+
+PRIVATE = "from pkg._cells import pack\n\n\ndef test_two():\n    assert pack(1) == '1'\n"
+PACK = "def pack(n):\n    return str(n)\n"
+GONE = {"was": {ID: "passed", f"{T}::test_other": "passed"}, "now": {f"{T}::test_other": "passed"}}
+OTHER = "\n\ndef test_other():\n    assert 1 + 1 == 2\n"
+LOST = "ImportError: cannot import name 'pack' from 'pkg._cells'"
+
+
+def _removed(judge, test, module, detail, *, restored="failed", after="def unpack(n):\n    return n\n", was="passed"):
+    runs = {
+        **GONE,
+        "was": {ID: was, f"{T}::test_other": "passed"},
+        "restored": {ID: restored, f"{T}::test_other": "passed"},
+    }
+    before = {T: test + OTHER, module: PACK, "pkg/__init__.py": ""}
+    return judge(before, {T: OTHER, module: after, "pkg/__init__.py": ""}, **runs, detail=detail)
+
+
+def test_the_test_of_a_private_part_may_go_with_it(judge):
+    assert not _removed(judge, PRIVATE, "pkg/_cells.py", LOST)
+
+
+def test_the_test_of_a_public_part_that_went_goes_to_a_person(judge):
+    found = _removed(judge, PRIVATE.replace("_cells", "cells"), "pkg/cells.py", LOST.replace("_cells", "cells"))
+    assert found["TEST_FOLLOWS_INTERFACE"].effect is Effect.ASKS
+
+
+@pytest.mark.parametrize(
+    ("detail", "after", "was"),
+    [
+        ("AssertionError: assert '2' == '1'", "def pack(n):\n    return str(n + 1)\n", "passed"),  # it broke
+        (LOST, PACK, "passed"),  # the part is still there
+        (LOST, "def unpack(n):\n    return n\n", "failed"),  # it was red before
+        ("E   DeprecationWarning: soon", PACK + "\n\ndef more():\n    pass\n", "passed"),  # nothing in the code warns
+    ],
+)
+def test_a_test_that_hides_a_fault_may_not_go(judge, detail, after, was):
+    found = _removed(judge, PRIVATE, "pkg/_cells.py", detail, after=after, was=was)
+    assert found["TEST_REMOVED"].effect is Effect.BLOCKS
+
+
+def test_a_test_of_what_the_code_now_warns_against_goes_to_a_person(judge):
+    after = "import warnings\n\n\ndef pack(n):\n    warnings.warn('pack is deprecated', DeprecationWarning)\n    return str(n)\n"
+    found = _removed(judge, PRIVATE, "pkg/_cells.py", "E   DeprecationWarning: pack is deprecated", after=after)
+    assert found["TEST_FOLLOWS_INTERFACE"].effect is Effect.ASKS
+
+
+def test_a_module_that_stumbled_over_somebody_elses_package_may_be_mended(judge):
+    old = "import py\n\n\n@py.test.mark.skipif(False, reason='')\ndef test_two():\n    assert 1 + 1 == 2\n"
+    new = old.replace("import py\n", "import pytest\n").replace("py.test.mark", "pytest.mark")
+    runs = {"was": {T: "failed"}, "now": {ID: "passed"}, "restored": {T: "failed"}}
+    assert not judge({T: old}, {T: new}, **runs, detail="AttributeError: module 'py' has no attribute 'test'")
+    # The project's own module is no such thing.
+    own = judge({T: old, "py.py": ""}, {T: new, "py.py": ""}, **runs, detail="module 'py' has no attribute 'test'")
+    assert set(own) == {"EXPECTATION_BENT"}
+
+
+ROWS = "import pytest\nfrom m import f\n\n\n@pytest.mark.parametrize('a,b', [(1, 'x'), (2, 'y')])\ndef test_two(a, b):\n    assert f(a) == b\n"
+ROW_RUNS = {
+    "was": {f"{ID}[1-x]": "passed", f"{ID}[2-y]": "passed"},
+    "restored": {f"{ID}[1-x]": "passed", f"{ID}[2-y]": "passed"},
+}
+
+
+def test_rows_that_gain_a_parameter_explain_themselves(judge):
+    new = ROWS.replace("'a,b'", "'a,how,b'").replace(
+        "(1, 'x'), (2, 'y')", "(1, None, 'x'), (2, True, 'y'), (3, None, 'z')"
+    )
+    now = {f"{ID}[1-None-x]": "passed", f"{ID}[2-True-y]": "passed", f"{ID}[3-None-z]": "passed"}
+    assert not judge({T: ROWS}, {T: new.replace("(a, b)", "(a, how, b)")}, **ROW_RUNS, now=now)
+
+
+def test_rows_that_lose_a_value_on_the_way_do_not(judge):
+    new = ROWS.replace("'a,b'", "'a,how,b'").replace(
+        "(1, 'x'), (2, 'y')", "(1, None, 'x'), (5, True, 'q'), (3, None, 'z')"
+    )
+    now = {f"{ID}[1-None-x]": "passed", f"{ID}[5-True-q]": "passed", f"{ID}[3-None-z]": "passed"}
+    found = judge({T: ROWS}, {T: new.replace("(a, b)", "(a, how, b)")}, **ROW_RUNS, now=now)
+    assert found["PARAMETERS_REMOVED"].effect is Effect.BLOCKS
