@@ -77,7 +77,7 @@ class Titles:
 
     def _by_title(self, case_id: str) -> Key | None:
         owner, _, name = case_id.partition("::") if "::" in case_id else ("", "", case_id)
-        return next((("", t) for t in (_plain(name), _plain(f"{owner} {name}")) if t in self._titles), None)
+        return next((("", t) for t in (_plain(f"{owner} {name}"), _plain(name)) if t in self._titles), None)
 
     def _by_name(self, case_id: str) -> Key | None:
         name = _plain(case_id.partition("::")[2] or case_id)
