@@ -1,0 +1,113 @@
+"""Changed tests cost two whole runs and parts of two more; runs of the base are reused; a cheat gains nothing by it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gatekeeper.config import paths
+
+CODE = "def add(a, b):\n    return a - b\n\n\ndef double(a):\n    return a * 2\n"
+FIXED = CODE.replace("a - b", "a + b")
+TESTS = "from app import add, double\n\n\ndef test_add():\n    assert add(2, 2) == 4\n\n\ndef test_double():\n    assert double(4) == 8\n"
+MORE = "from app import add\n\n\ndef test_more():\n    assert add(1, 2) == 3\n"
+PROJECT = {
+    "src/app.py": CODE,
+    "tests/test_app.py": TESTS,
+    "tests/test_double.py": "from app import double\n\n\ndef test_zero():\n    assert double(0) == 0\n",
+    "pyproject.toml": '[tool.pytest.ini_options]\ntestpaths = ["tests"]\npythonpath = ["src"]\n',
+}
+NAMES = {"tests.test_app": ["test_add", "test_double"], "tests.test_double": ["test_zero"]}
+
+
+@pytest.fixture
+def judge(make_repo, tmp_path, gate_env):
+    """Judge files on a branch: {role: counts} of the runs, and the whole answer."""
+    repo = make_repo()
+    repo.commit(PROJECT, "Import")
+
+    def run(files, names=NAMES):
+        repo.git("checkout", "-q", "main")
+        repo.git("branch", "-q", "-f", "agent", "main")
+        repo.git("checkout", "-q", "agent")
+        head = repo.commit(files, "Fix add")
+        ticket = {"id": "T-1", "title": "add", "allowed": ["src/**", "tests/**"], "forbidden": [], "verify": "python -m pytest -q", "risk": "low"}  # fmt: skip
+        cases = "".join(f'<testcase classname="{c}" name="{n}"/>' for c, rows in names.items() for n in rows)
+        count = sum(map(len, names.values()))
+        junit = f'<testsuites><testsuite name="p" tests="{count}" errors="0" failures="0" skipped="0">{cases}</testsuite></testsuites>'
+        claim = {"head_sha": head, "commands": [{"cmd": "python -m pytest -q", "exit_code": 0}], "junit_xml": junit, "summary": "s"}  # fmt: skip
+        (tmp_path / "ticket.json").write_text(json.dumps(ticket))
+        (tmp_path / "claim.json").write_text(json.dumps(claim))
+        done = subprocess.run(
+            [sys.executable, "-m", "gatekeeper", "check", "--repo", str(repo.path), "--target", "main", "--head", head,
+             "--ticket", str(tmp_path / "ticket.json"), "--claim", str(tmp_path / "claim.json"), "--environment",
+             "host", "--format", "json"],
+            capture_output=True, text=True, timeout=400, env=dict(os.environ),
+        )  # fmt: skip
+        answer = json.loads(done.stdout)
+        return {r["role"]: r["counts"] for r in answer["runs"] if not r["role"].startswith("witness")}, answer
+
+    run.repo = repo
+    return run
+
+
+def kept() -> dict[Path, int]:
+    """Files of kept runs, and when each was written."""
+    return {file: file.stat().st_mtime_ns for file in paths().kept_runs.glob("*.json")}
+
+
+def test_a_new_file_of_tests_costs_two_whole_runs(judge):
+    names = {**NAMES, "tests.test_more": ["test_more"]}
+    runs, answer = judge({"src/app.py": FIXED, "tests/test_more.py": MORE}, names)
+    assert (answer["verdict"], answer["reasons"]) == ("accepted", [])
+    assert runs == {
+        "merged": {"passed": 4},
+        "base_instruments": {"passed": 3},
+        "base": {},
+        "new_tests_on_base": {"failed": 1},
+    }
+
+
+def test_a_run_of_the_base_is_kept_and_reused(judge):
+    names = {**NAMES, "tests.test_more": ["test_more"]}
+    known = kept()
+    first, _ = judge({"src/app.py": FIXED, "tests/test_more.py": MORE}, names)
+    made = kept()
+    assert len(made) == len(known) + 1
+    second, answer = judge({"src/app.py": FIXED + "\n", "tests/test_more.py": MORE}, names)
+    assert answer["verdict"] == "accepted"
+    assert second == first
+    assert kept() == made
+
+
+def test_a_change_of_tests_alone_is_two_runs_for_all_four_roles(judge):
+    names = {**NAMES, "tests.test_more": ["test_more"]}
+    more = MORE.replace("add(1, 2) == 3", "add(1, 2) == -1")
+    runs, answer = judge({"tests/test_more.py": more}, names)
+    assert runs["new_tests_on_base"] == runs["merged"]
+    assert runs["base"] == runs["base_instruments"]
+    assert {r["id"].partition("-")[2] for r in answer["runs"]} >= {"base-0", "new_tests_on_base-0"}
+
+
+def test_tests_that_code_makes_vanish_are_seen_by_their_names_on_the_base(judge):
+    each = "import pytest\nimport app\n\n\n@pytest.mark.parametrize('n', app.CASES)\ndef test_each(n):\n    assert app.double(n) == 2 * n\n"
+    judge.repo.commit({"src/app.py": CODE + "\n\nCASES = [1, 2, 3]\n", "tests/test_each.py": each}, "Tests from code")
+    names = {**NAMES, "tests.test_more": ["test_more"], "tests.test_each": ["test_each[1]"]}
+    _, answer = judge({"src/app.py": FIXED + "\n\nCASES = [1]\n", "tests/test_more.py": MORE}, names)
+    assert answer["verdict"] != "accepted"
+    assert {"PARAMETERS_REMOVED", "TEST_REMOVED"} & {r["code"] for r in answer["reasons"]}
+
+
+def test_tests_that_pass_only_when_a_part_is_run_are_no_flakes(judge):
+    sly = FIXED.replace(
+        "def double(a):\n",
+        "def double(a):\n    import os\n    if not os.path.exists('/run/gate/select.json'):\n        return 0\n",
+    )
+    _, answer = judge({"src/app.py": sly})
+    assert answer["verdict"] == "rejected"
+    assert {"TESTS_FAILED", "TEST_MADE_UNSTABLE"} & {r["code"] for r in answer["reasons"]}
