@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from gatekeeper.checks.implementation_gaming.answers import answers
+from gatekeeper.checks.implementation_gaming.copied_answers import copied_answers
+from gatekeeper.checks.implementation_gaming.disguises import disguises
 from gatekeeper.checks.implementation_gaming.modules import changed_modules
 from gatekeeper.checks.implementation_gaming.nothing_done import nothing_done
 from gatekeeper.checks.implementation_gaming.removed import removed
@@ -16,7 +18,7 @@ def check(evidence: Evidence) -> tuple[Finding, ...]:
     modules = changed_modules(evidence)
     out: list[Finding] = []
     for module in modules.changed:
-        found = [*tricks(module), *answers(module, modules)]
+        found = [*tricks(module), *answers(module, modules), *disguises(module, modules)]
         if found:
             out.append(found[0])
-    return (*out, *removed(evidence, modules), *nothing_done(evidence, modules))
+    return (*out, *copied_answers(modules), *removed(evidence, modules), *nothing_done(evidence, modules))

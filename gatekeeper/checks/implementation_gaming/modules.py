@@ -12,6 +12,8 @@ from gatekeeper.domain.tree import text
 from gatekeeper.formats import python_code
 
 _TESTS = (InstrumentKind.TEST, InstrumentKind.TEST_SUPPORT)
+_PATCHERS = ("patch", "object", "setattr", "dict")
+"""Last names of what replaces an attribute in a test: mock.patch, mock.patch.object, monkeypatch.setattr."""
 _MOST_TESTS = 400
 """Test modules that are read for constants; more would cost time and prove nothing more."""
 
@@ -44,6 +46,20 @@ class Modules:
                 parsed = python_code.parse(text(tree, path))
                 if parsed:
                     found |= python_code.constants(parsed)
+        return found
+
+    def patched(self, name: str) -> bool:
+        """True where a test of the merge result puts something else in the place of a function of that name."""
+        return any(v == name or v.endswith(f".{name}") for v in self._patched)
+
+    @cached_property
+    def _patched(self) -> set[str]:
+        found: set[str] = set()
+        tree = self.evidence.merged
+        for path in [p for p in tree.entries if p.endswith(".py") and self.instruments.kind(p) in _TESTS][:_MOST_TESTS]:
+            for node in ast.walk(python_code.parse(text(tree, path)) or ast.Module([], [])):
+                if isinstance(node, ast.Call) and python_code.dotted(node.func, {}).rsplit(".", 1)[-1] in _PATCHERS:
+                    found |= {w for a in node.args[:2] if (w := python_code.folded(a))}
         return found
 
     @cached_property
