@@ -79,7 +79,7 @@ def _gone(project: Project, path: str, title: str, test: ScriptTest | None, ids:
         if now is not None and project.runs(path, now):
             return _rows(project, path, test, now, ids)
         fresh = [(p, t) for p, t in project.fresh if (p, t.title) != (path, test.title) and project.runs(p, t)]
-        if not failing and covered(test, [t for _, t in fresh], SHARE):
+        if not failing and (covered(test, [t for _, t in fresh], SHARE) or _holds_rows(test, [t for _, t in fresh])):
             return None
         detail = project.detail(ids[0])
         if INTERFACE.search(detail) and covered(test, [t for _, t in fresh], _FOLLOWING):
@@ -118,6 +118,16 @@ def _rows(project: Project, path: str, test: ScriptTest, now: ScriptTest, ids: l
     message = f"{len(ids)} of the tests that {path}::{now.title} makes on the target branch are gone."
     return finding(
         "PARAMETERS_REMOVED", message, path=path, line=now.line, evidence=project.seen(ids), key=f"{path}::{now.title}"
+    )
+
+
+def _holds_rows(test: ScriptTest, others: list[ScriptTest]) -> bool:
+    """The rows of the table moved into the body of another test, which calls what this one called."""
+    values = Counter(w for row in test.rows for w in re.findall(r"[^\x1f\[\],]+", row))
+    return bool(values) and any(
+        set(values) <= {f'"{w}"' for w in other.words} | set(other.words)
+        and any(w not in _PLAIN and w in other.words for w in test.words if len(w) > 1)
+        for other in others
     )
 
 
