@@ -14,7 +14,7 @@ from gatekeeper.domain.finding import Finding, finding
 from gatekeeper.domain.followup import Sight, Sighting, Uncollected
 from gatekeeper.domain.globs import matches_any
 from gatekeeper.domain.instruments import InstrumentKind, Instruments
-from gatekeeper.domain.testrun import Outcome, RunRole
+from gatekeeper.domain.testrun import Outcome, RunRole, outcomes_by_id
 from gatekeeper.domain.ticket import PermitKind
 from gatekeeper.domain.tree import text
 from gatekeeper.domain.verdict import Effect
@@ -98,8 +98,9 @@ def _differing(evidence: Evidence, instruments: Instruments, sighting: Sighting)
     renamed = [s for s in sighting.again if s.alias]
     plain = [s for s in sighting.again if not s.alias]
     steady = [name for name in first if not any(passes(s, name) for s in renamed)]
-    alone = [n for n in steady if not any(passes(s, n) for s in plain) and _not_of_the_base(sighting, n)]
-    named = [n for n in steady if n not in alone and any(passes(s, n) for s in plain)]
+    alone = [n for n in steady if not any(passes(s, n) for s in plain)]
+    alone = [n for n in alone if not _of_the_base(evidence, sighting, n)]
+    named = [n for n in steady if any(passes(s, n) for s in plain)]
     file = sighting.first.file
     if alone:
         message = (
@@ -146,10 +147,18 @@ def _indifferent(sighting: Sighting) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-def _not_of_the_base(sighting: Sighting, name: str) -> bool:
-    """The target branch's own file does not show the same: there the test passes alone, or is not there."""
-    control = sighting.control
-    return control is None or name not in control.own() or passes(control, name)
+def _of_the_base(evidence: Evidence, sighting: Sighting, name: str) -> bool:
+    """The target branch shows the same: there the test passes in the whole run and fails alone.
+
+    One that fails there in both explains nothing: it may be what the change mends.
+    """
+    control, witnessed = sighting.control, evidence.witnessed
+    if control is None or name not in control.own() or passes(control, name):
+        return False
+    wholes = [r for r in evidence.runs if r.role is RunRole.BASE and not r.partial]
+    wholes += witnessed.controls if witnessed is not None else ()
+    seen = [outcomes_by_id(r.cases).get(name) for r in wholes if r.suite == sighting.suite]
+    return any(came is not None and set(came) == {Outcome.PASSED} for came in seen)
 
 
 def _uncollected(evidence: Evidence, row: Uncollected) -> Iterator[Finding]:

@@ -86,7 +86,7 @@ class Witnessed:
     reasons: tuple[str, ...] = ()
     """Why there was a witness where the tier alone asks for none."""
     controls: tuple[SuiteRun, ...] = ()
-    """Whole suites on the target tip, where the run on the merge result rewrote files of the tree."""
+    """Whole suites on the target tip, where what they show could explain what the witness saw."""
 
 
 class MutantResult(StrEnum):

@@ -26,7 +26,7 @@ from gatekeeper.formats.canary_tests import canaries, word
 from gatekeeper.formats.nearest_tests import nearest
 from gatekeeper.formats.renamed_tests import renamed
 from gatekeeper.formats.runner_reach import NATIVE, reaches
-from gatekeeper.formats.witness_reading import faults, indifferent, lost, rewrites, unseen
+from gatekeeper.formats.witness_reading import faults, indifferent, lost, passes, rewrites, unseen
 from gatekeeper.workflow.steps.checkout import Checkout
 from gatekeeper.workflow.steps.plan import Planned
 from gatekeeper.workflow.steps.rerun import without_secrets
@@ -120,6 +120,7 @@ class _Place:
         known = witnessed or Witnessed()
         decided = {r.suite: r for r in runs if r.role is RunRole.MERGED}
         before = {r.suite: r for r in runs if r.role is RunRole.BASE}
+        whole = {name for name, r in before.items() if not r.partial}
         suites = {s.name: s for s in self.planned.suites}
         made: list[SuiteRun] = []
         sightings = [self._again(s, decided.get(s.suite), suites[s.suite], made) for s in known.sightings]
@@ -131,11 +132,10 @@ class _Place:
                 control = self._control(suites[name], file)
                 made.append(control.run)
                 uncollected.append(Uncollected(name, file, control))
-        controls = [
-            self._base_run(suites[name])
-            for name, run in decided.items()
-            if name not in before and rewrites(run, self.instruments)
-        ]
+        # Whether the target branch's own run shows the same: asked only where it is not known and would excuse something.
+        asked = {s.suite for s in sightings if _failing_there(s, decided.get(s.suite))} - whole
+        asked |= {name for name, run in decided.items() if name not in before and rewrites(run, self.instruments)}
+        controls = [self._base_run(suites[name]) for name in sorted(asked)]
         if not made and not controls:
             return witnessed
         return replace(
@@ -286,6 +286,15 @@ class _Place:
         wall = suite.timeout_s
         limits = self.tools.limits
         return limits if wall is None else replace(limits, wall_s=min(wall, limits.wall_s))
+
+
+def _failing_there(sighting: Sighting, decided: SuiteRun | None) -> bool:
+    """A test that is lost on the merge result does not pass alone on the target tip either."""
+    control = sighting.control
+    if control is None:
+        return False
+    own = control.own()
+    return any(n in own and not passes(control, n) for n in lost(sighting.first, decided))
 
 
 def _text(tree: Tree, path: str) -> str | None:

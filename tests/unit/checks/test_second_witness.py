@@ -77,8 +77,21 @@ def test_tests_that_pass_in_company_alone_are_a_question() -> None:
     first, plain = sight(own="failed"), sight(own="failed", alias=False)
     assert codes(Sighting("verify", first, (first, plain), GOOD)) == {"PASSES_IN_COMPANY": Effect.ASKS}
     assert codes(Sighting("verify", first)) == {"PASSES_IN_COMPANY": Effect.ASKS}
-    assert codes(Sighting("verify", first, (first, plain), first)) == {}
     assert codes(Sighting("verify", first, (GOOD, plain), GOOD)) == {}
+
+
+def test_an_order_dependence_of_the_target_branch_is_no_fault_but_a_failure_there_explains_nothing() -> None:
+    first, plain = sight(own="failed"), sight(own="failed", alias=False)
+    rows = Sighting("verify", first, (first, plain), first)
+    evidence = build_evidence(BASE, HEAD, runs=[DECIDED])
+    for came, expected in (("passed", set()), ("failed", {"PASSES_IN_COMPANY"})):
+        whole = build_run({f"{FILE}::test_a": came}, role=RunRole.WITNESS)
+        known = Witnessed(sightings=(rows,), controls=(whole,))
+        assert {f.code for f in second_witness.check(replace(evidence, witnessed=known))} == expected
+        before = replace(evidence, runs=(DECIDED, replace(whole, role=RunRole.BASE)))
+        known = replace(known, controls=())
+        assert {f.code for f in second_witness.check(replace(before, witnessed=known))} == expected
+    assert codes(rows) == {"PASSES_IN_COMPANY": Effect.ASKS}
 
 
 def test_tests_that_pass_under_their_names_alone_are_rejected() -> None:
