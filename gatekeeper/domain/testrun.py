@@ -139,7 +139,8 @@ class SuiteRun:
     wall_s: float
     cpu_s: float | None = None
     guarantee: str = ""
-    """One word for docs and attestation: recorded (own plugin), reported (JUnit) or exit_status."""
+    """One word for docs and attestation: witnessed (a run beside tests of the gate that failed as written), recorded (own
+    plugin), structured (own reporter of another runner), reported (JUnit) or exit_status."""
     report_faults: tuple[tuple[str, str], ...] = ()
     outputs: tuple[bytes, ...] = field(default=(), repr=False)
     """Contents of the files that `RunRequest.collect` named, as far as they came: written by tested code."""
