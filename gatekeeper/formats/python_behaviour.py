@@ -60,7 +60,7 @@ def _switches_set(tree: ast.AST, used: frozenset[str]) -> ast.AST:
             and target.id not in used
         ):
             switches[target.id] = bool(value.value)
-    return _Decided(switches).visit(tree) if switches else tree  # type: ignore[no-any-return]
+    return _Decided(switches).visit(tree) if switches else tree
 
 
 class _Decided(ast.NodeTransformer):

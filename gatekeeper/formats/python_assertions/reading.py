@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -18,7 +19,7 @@ from gatekeeper.formats.python_assertions.expression import (
     truth,
 )
 from gatekeeper.formats.python_assertions.inlining import inlined, inlined_statement, values_of
-from gatekeeper.formats.python_assertions.rows import rows_of
+from gatekeeper.formats.python_assertions.rows import looped_rows, rows_of
 from gatekeeper.formats.python_code import Function, imports, parse
 from gatekeeper.formats.python_spelling import plain
 
@@ -135,7 +136,7 @@ def _body(node: Function, name: str, module: Mapping[str, ast.expr]) -> Body:
     stored = {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
     local = values_of(node.body)
     known = {**{k: v for k, v in module.items() if k not in arguments | stored}, **local}
-    rows = rows_of(node, module)
+    rows = [*rows_of(node, module), *looped_rows(node, known)]
     statements = [s for s in node.body if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))]
     assertions = tuple(_walk(node.body, known, State.LIVE))
     read_names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
@@ -147,12 +148,23 @@ def _body(node: Function, name: str, module: Mapping[str, ast.expr]) -> Body:
         tuple(r for r, _ in rows),
         tuple(i for _, i in rows),
         frozenset(read_names - arguments - stored),
-        frozenset(last_name(n) for n in ast.walk(node) if isinstance(n, ast.Call)),
+        frozenset(last_name(n) for n in _run(node) if isinstance(n, ast.Call)),
         frozenset(mocks(node)),
         any(isinstance(n, (ast.Yield, ast.YieldFrom)) for s in node.body for n in ast.walk(s)),
         any(isinstance(n, ast.Try) and _catches(n) for n in ast.walk(node)),
         tuple(last_name(d) for d in node.decorator_list),
     )
+
+
+def _run(node: ast.AST) -> Iterator[ast.AST]:
+    """As `ast.walk`, without what is made and never run: a generator that stands alone, a lambda."""
+    waiting: deque[ast.AST] = deque([node])
+    while waiting:
+        at = waiting.popleft()
+        yield at
+        if isinstance(at, ast.Lambda) or (isinstance(at, ast.Expr) and isinstance(at.value, ast.GeneratorExp)):
+            continue
+        waiting.extend(ast.iter_child_nodes(at))
 
 
 def _handler_names(handler: ast.ExceptHandler) -> set[str]:

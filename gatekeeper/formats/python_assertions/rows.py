@@ -35,6 +35,22 @@ def rows_of(node: Function, module: Mapping[str, ast.expr]) -> list[tuple[str, s
     return rows
 
 
+def looped_rows(node: Function, known: Mapping[str, ast.expr]) -> list[tuple[str, str]]:
+    """Rows of a table that the test itself goes through, with or without subTest, asserting on each; they have no id."""
+    rows: list[tuple[str, str]] = []
+    for loop in ast.walk(node):
+        if not isinstance(loop, ast.For) or not any(_asserts(n) for s in loop.body for n in ast.walk(s)):
+            continue
+        values = inlined(loop.iter, known)
+        if isinstance(values, (ast.List, ast.Tuple)) and len(values.elts) > 1:
+            rows += [(canonical(row), "") for row in values.elts if not isinstance(row, ast.Starred)]
+    return rows
+
+
+def _asserts(node: ast.AST) -> bool:
+    return isinstance(node, ast.Assert) or (isinstance(node, ast.Call) and last_name(node).startswith("assert"))
+
+
 def _argument_names(node: ast.expr) -> list[str]:
     if isinstance(node, (ast.List, ast.Tuple)):
         return [_label(e) for e in node.elts]
