@@ -73,10 +73,11 @@ def test_an_honest_fix_is_accepted(case):
     assert [r["role"] for r in answer["runs"]] == ["merged"]
     assert answer["runs"][0]["counts"] == {"passed": 2}
     assert answer["attestation"]["payload_sha256"]
-    assert set(answer) == {
+    assert set(answer) >= {
         "schema", "mode", "verdict", "waived", "run_id", "base", "head", "merge_tree", "ticket", "reasons", "findings",
-        "runs", "needs", "timings_ms", "policy", "attestation",
+        "runs", "needs", "timings_ms", "policy", "attestation", "environment", "brief",
     }  # fmt: skip
+    assert answer["brief"] == ""
 
 
 def test_the_text_report_says_what_happened_and_what_to_do_next(case):
