@@ -38,6 +38,8 @@ def test_a_wheel_holds_the_bundle_and_finds_it(tmp_path: Path) -> None:
         archive.extractall(tmp_path / "site")
     assert files(tmp_path / "site" / "gatekeeper" / "_policies") == files(POLICIES)
     assert ".manifest" in files(POLICIES)
+    reporters = Path("gatekeeper/adapters/bubblewrap_sandbox/node_reporters")
+    assert files(tmp_path / "site" / reporters) == files(ROOT / reporters)
     ask = f"import sys; sys.path.insert(0, {str(tmp_path / 'site')!r}); from gatekeeper.config import policy_bundle; print(policy_bundle())"
     found = subprocess.run(
         [sys.executable, "-I", "-c", ask], cwd="/", capture_output=True, text=True, check=True, timeout=60, env={}
