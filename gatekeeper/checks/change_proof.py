@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from gatekeeper.domain.evidence import Evidence
 from gatekeeper.domain.finding import Finding, finding
 from gatekeeper.domain.followup import Measured, MeasuredLine, MeasuredMutant, MutantResult
+from gatekeeper.domain.testrun import Outcome, RunRole
 from gatekeeper.domain.ticket import Risk
 from gatekeeper.domain.verdict import Effect
 from gatekeeper.formats.measurement_json import told
@@ -81,7 +82,11 @@ def _not_executed(evidence: Evidence, measured: Measured) -> Finding | None:
     """The change brings tests, and not one of its lines of code is run by any test."""
     if not measured.own_tests or not measured.complete or measured.failed_before or _same_behaviour(evidence):
         return None
-    if not measured.lines or any(one.executed is not False for one in measured.lines):
+    if (
+        not measured.lines
+        or any(one.executed is not False for one in measured.lines)
+        or not _passed(evidence, measured)
+    ):
         return None
     first = measured.lines[0]
     return finding(
@@ -93,6 +98,17 @@ def _not_executed(evidence: Evidence, measured: Measured) -> Finding | None:
         key="not executed",
         evidence="\n".join(f"{path}: lines {_ranges(lines)}" for path, lines in by_path(measured.lines)),
         effect=_weight(measured),
+    )
+
+
+def _passed(evidence: Evidence, measured: Measured) -> bool:
+    """One of the change's tests ran and passed: those for another platform are skipped here, and honest."""
+    own = set(measured.own_tests)
+    return any(
+        c.outcome is Outcome.PASSED and c.id.split("[", 1)[0] in own
+        for r in evidence.runs
+        if r.role is RunRole.MERGED
+        for c in r.cases
     )
 
 

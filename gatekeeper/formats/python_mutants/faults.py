@@ -75,6 +75,7 @@ _TYPE_CALLS = {"cast", "TypeVar", "NewType", "ParamSpec", "NamedTuple", "TypedDi
 _TEXT_ARGUMENTS = {"help", "description", "msg", "message", "doc", "title", "epilog", "metavar", "reason", "name"}
 _ABOUT = {"isinstance", "getattr", "setattr", "hasattr", "issubclass", "len", "super"}
 """Calls in which another argument is a fault of another kind: it raises at once."""
+_SAME_EITHER_WAY = {"min", "max", "gcd", "lcm", "isclose", "hypot", "samefile", "assertEqual"}
 _OPERATOR = re.compile(r"not\s+in\b|is\s+not\b|in\b|is\b|<=|>=|==|!=|<|>")
 
 
@@ -464,7 +465,7 @@ def _call(node: ast.Call, text: SourceText) -> Iterator[Fault]:
     if len(plain) == len(node.args) >= 2:
         one, two = (text.span(a) for a in node.args[:2])
         first_text, second_text = text.of(*one), text.of(*two)
-        if first_text != second_text and name not in _ABOUT:
+        if first_text != second_text and name not in _ABOUT and name not in _SAME_EITHER_WAY:
             swapped = second_text + text.of(one[1], two[0]) + first_text
             yield Fault(one[0], two[1], swapped, "arguments swapped", f"{first_text}, {second_text}", "the other order", EDGE)  # fmt: skip
         if name not in _ABOUT:

@@ -527,8 +527,12 @@ class Driver:
             source = self.sources[index]
             source.write(source.data[:start] + text.encode("utf-8") + source.data[end:])
             child = Child(self, self.files_of(tests), tests, stop_first=True, cover=False)
-            passed = child.run(limit)
+            allowed = min(limit, self.left() + 1)
+            passed = child.run(allowed)
             source.write(source.data)
+            if child.timed_out and allowed < limit:
+                self.out.send("skip", m=number, r="budget")
+                continue
             failed = [r["failed"] for r in child.rows if r.get("failed")]
             result = "survived" if passed else "timeout" if child.timed_out else "killed"
             self.out.send("mutant", m=number, r=result, n=len(tests), t=failed[0] if failed else "", wall=round(child.wall, 3))  # fmt: skip

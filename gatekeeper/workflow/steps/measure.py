@@ -96,7 +96,10 @@ def _measured(
         found = now if found is None else jobs.merged(found, now)
     if found is None:
         return Measured(budget_s=budget, own_tests=own, notes=notes)
-    return replace(found, notes=(*notes, *found.notes))
+    # A suite that cannot be measured may run lines that no measured test runs.
+    tests = [s for s in planned.suites if s.kind is SuiteKind.TEST]
+    all_seen = all(not unusable(next((r for r in runs if r.role is RunRole.MERGED and r.suite == s.name), None)) for s in tests)  # fmt: skip
+    return replace(found, complete=found.complete and all_seen, notes=(*notes, *found.notes))
 
 
 def unusable(run: SuiteRun | None) -> str:
@@ -223,16 +226,31 @@ def measure(
     output = made.outputs[0] if made.outputs else b""
     # Sessions of runs on mutants are no results of the suite.
     made = without_secrets(tools, replace(made, outputs=(), sessions=(), expects_records=False))
-    return results(job, made, output, budget_s)
+    return _without_secrets(tools, results(job, made, output, budget_s))
+
+
+def _without_secrets(tools: Tools, measured: Measured) -> Measured:
+    """Mutants quote the code, and what went wrong quotes the tested process: no secret of either goes into a report."""
+    texts = dict.fromkeys(t for m in measured.mutants for t in (m.before, m.after))
+    texts.update(dict.fromkeys((*measured.notes, measured.disturbed)))
+    clean = dict(zip(texts, tools.secrets.redact([*texts]), strict=True))
+    return replace(
+        measured,
+        mutants=tuple(replace(m, before=clean[m.before], after=clean[m.after]) for m in measured.mutants),
+        notes=tuple(clean[n] for n in measured.notes),
+        disturbed=clean[measured.disturbed],
+    )
 
 
 def results(job: jobs.Job, made: SuiteRun, output: bytes, budget_s: float) -> Measured:
     """The answers, or why there are none."""
     nothing = Measured(runs=(made,), budget_s=budget_s, own_tests=job.own)
     if not output:
-        end = made.termination.value.replace("_", " ")
-        why = "came to no end" if made.termination is Termination.EXITED else f"was ended: {end}"
-        return replace(nothing, notes=(f"the measurement {why}",), disturbed=f"The program that measures {why}.")
+        if made.termination not in (Termination.EXITED, Termination.SIGNALLED):
+            # A limit of the gate's own, which a busy machine reaches as well.
+            return replace(nothing, notes=(f"the measurement was ended: {made.termination.value.replace('_', ' ')}",))
+        why = "The program that measures came to no end although it was given the time: something ended it."
+        return replace(nothing, notes=("its results are missing",), disturbed=why)
     try:
         found = parse_measurement(output, probes=len(job.probes), mutants=len(job.mutants))
     except InputError as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from evidence_builder import build_evidence, build_ticket
+from evidence_builder import build_evidence, build_run, build_ticket
 
 from gatekeeper.checks.change_proof import check
 from gatekeeper.domain.finding import Finding
@@ -31,8 +31,8 @@ def survivors(*numbers: int, each: int = 3) -> tuple[MeasuredMutant, ...]:
     return tuple(mutant(n, MutantResult.SURVIVED, kind=f"kind {k}") for n in numbers for k in range(each))
 
 
-def said(measured: Measured | None, title: str = "Fix the limit") -> list[Finding]:
-    evidence = build_evidence({}, {}, ticket=replace(build_ticket(), title=title))
+def said(measured: Measured | None, title: str = "Fix the limit", outcome: str = "passed") -> list[Finding]:
+    evidence = build_evidence({}, {}, ticket=replace(build_ticket(), title=title), runs=[build_run({OWN: outcome})])
     return list(check(replace(evidence, measured=measured)))
 
 
@@ -107,6 +107,10 @@ def test_a_change_with_tests_that_run_none_of_it_asks_a_person() -> None:
 )
 def test_less_than_that_is_no_finding(look_alike: Measured, title: str) -> None:
     assert codes(look_alike, title) == []
+
+
+def test_tests_that_are_skipped_here_are_not_said_to_miss_the_change() -> None:
+    assert [f.code for f in said(UNRUN, outcome="skipped")] == []
 
 
 def test_untold_lines_are_advice_where_they_are_most_of_the_change() -> None:

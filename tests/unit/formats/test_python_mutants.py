@@ -123,6 +123,11 @@ def test_a_fault_at_the_edge_that_changes_nothing_is_not_made() -> None:
     assert (">", ">=") in said("def f(a, b):\n    return 1 if a > b else 0\n")
 
 
+def test_arguments_whose_order_is_no_matter_are_not_swapped() -> None:
+    assert ("a, b", "the other order") not in said("def f(a, b):\n    return min(a, b)\n")
+    assert ("a, b", "the other order") in said("def f(a, b):\n    return div(a, b)\n")
+
+
 def test_lines_stay_where_they_are_when_a_fault_covers_several() -> None:
     code = code_of("def f(a):\n    return (\n        a\n        + 1\n    )\n\n\ndef g():\n    return 2\n")
     for mutant in mutants(code):
