@@ -13,6 +13,12 @@ from typing import NamedTuple
 
 MAX_SOURCE = 2 * 1024 * 1024
 MAX_TOKENS = 400_000
+MAX_DEPTH = 200
+"""Brackets open at once in a function; what is deeper is left out."""
+_MOST = 500
+"""Statements of one function that are looked at so."""
+_WINDOW = 2_000
+"""Tokens that are looked ahead for the end of one statement."""
 _TOKEN = re.compile(
     r"""(?P<space>[ \t\r]+)|(?P<line>\n)|(?P<comment>//[^\n]*|/\*.*?\*/)"""
     r"""|(?P<string>"(?:[^"\\\n]|\\.)*"|`[^`]*`|'(?:[^'\\\n]|\\.)*')"""
@@ -216,10 +222,11 @@ def _runs(name: str) -> bool:
     return match is not None and match[1] != "Benchmark" and name != "TestMain"
 
 
-def _closing(stream: list[Token], at: int) -> int:
-    """Index of the bracket that closes the one at `at`; the end of the stream where none does."""
+def _closing(stream: list[Token], at: int, window: int = MAX_TOKENS) -> int:
+    """Index of the bracket that closes the one at `at`; the end of what is looked at where none does."""
     depth = 0
-    for index in range(at, len(stream)):
+    last = min(len(stream), at + window)
+    for index in range(at, last):
         if stream[index].kind == "mark":
             if stream[index].text in "([{":
                 depth += 1
@@ -227,7 +234,7 @@ def _closing(stream: list[Token], at: int) -> int:
                 depth -= 1
                 if depth == 0:
                     return index
-    return len(stream) - 1
+    return last - 1
 
 
 def _function(stream: list[Token], at: int) -> tuple[GoFunction | None, int]:
@@ -287,12 +294,15 @@ def _read(name: str, line: int, body: list[Token], testing: str) -> GoFunction:
     exits: list[int] = []
     blocks = [_Block("", True, "")]
     statement: list[Token] = []
-    literal = False
+    literal = header = False
+    asked = 0
     for index, token in enumerate(words):
+        if len(blocks) > MAX_DEPTH:
+            break
         if token.kind == "mark" and token.text == "{":
             head = _head(statement)
             blocks.append(_Block("}", literal, head))
-            literal = False
+            literal = header = False
             if head and _constant(head):
                 dead.append(token.line)
             statement = []
@@ -303,20 +313,23 @@ def _read(name: str, line: int, body: list[Token], testing: str) -> GoFunction:
             if len(blocks) > 1:
                 blocks.pop()
             if token.text == "}":
-                statement = []
+                statement, header = [], False
                 continue
         if token.kind == "mark" and token.text == ";":
             # Between the parts of `if x := f(); x != 1 {` the statement goes on.
-            if not any(t.kind == "keyword" and t.text in ("if", "for", "switch") for t in statement):
-                statement = []
-            else:
+            if header:
                 statement.append(token)
+            else:
+                statement = []
             continue
         if token.text == "func" and token.kind == "keyword":
             literal = True
+        header = header or (token.kind == "keyword" and token.text in ("if", "for", "switch"))
         statement.append(token)
-        if token.text == "return" and token.kind == "keyword" and _unconditional(blocks) and _followed(words, index):
-            returns.append(token.line)
+        if token.text == "return" and token.kind == "keyword" and asked < _MOST and _unconditional(blocks):
+            asked += 1
+            if _followed(words, index):
+                returns.append(token.line)
         call = _call(words, index)
         if call is None:
             continue
@@ -327,8 +340,8 @@ def _read(name: str, line: int, body: list[Token], testing: str) -> GoFunction:
             skips.append((token.line, _condition(blocks)))
         elif method in _LOGS and owner in ("t", "tb", "f"):
             logs.append(token.line)
-        elif owner in _LIBRARIES:
-            assertions[_text(words[index - 2 : _closing(words, index + 1) + 1])] += 1
+        elif owner in _LIBRARIES and len(assertions) < _MOST:
+            assertions[_text(words[index - 2 : _closing(words, index + 1, _WINDOW) + 1])] += 1
         elif (owner, method) in (("os", "Exit"), ("syscall", "Exit"), ("unix", "Exit"), ("log", "Fatal"), ("log", "Fatalf")):  # fmt: skip
             exits.append(token.line)
     return GoFunction(
@@ -396,7 +409,7 @@ def _condition(blocks: list[_Block]) -> str:
 def _followed(words: list[Token], index: int) -> bool:
     """Whether code comes after the `return` at `index` in its block."""
     depth = 0
-    for at in range(index + 1, len(words)):
+    for at in range(index + 1, min(len(words), index + _WINDOW)):
         text = words[at].text
         if words[at].kind == "mark" and text in ("(", "[", "{"):
             depth += 1
