@@ -37,7 +37,7 @@ def parse_junit(data: bytes) -> SuiteReport:
         )
     try:
         node = _of_node(root)
-        cases = tuple(_case(element, suites if node else ()) for element, suites in _elements(root, (), 0))
+        cases = tuple(_case(element, suites if node else None) for element, suites in _elements(root, (), 0))
     except (JUnitXmlError, ValueError, TypeError, AttributeError, KeyError) as error:
         raise InputError(CODE, f"The report cannot be read as JUnit XML: {error}.") from error
     if len(cases) > MAX_CASES:
@@ -92,23 +92,22 @@ def _elements(element: Any, suites: tuple[str, ...], depth: int) -> Iterable[tup
 
 
 def _of_node(root: Any) -> bool:
-    """Written by node:test: every test has the class name `test`, suites nest, tests stand beside suites; no header
-    counts them all.
+    """Written by node:test: suites nest, tests stand beside suites, and no header counts them all.
+
+    The class name of a test is `test`, or (Node.js 24) the names of the suites around it joined by dots.
     """
-    return (
-        root.tag == "testsuites"
-        and not root.attrib
-        and all(e.get("classname") in ("test", "suite") for e in root.iter("testcase"))
-        and all("disabled" in e.attrib for e in root.iter("testsuite"))
-    )
+    if root.tag != "testsuites" or root.attrib or any("disabled" not in e.attrib for e in root.iter("testsuite")):
+        return False
+    return all(e.get("classname") in ("test", "suite", ".".join(suites)) for e, suites in _elements(root, (), 0))
 
 
-def _case(element: Any, suites: tuple[str, ...]) -> CaseResult:
+def _case(element: Any, suites: tuple[str, ...] | None) -> CaseResult:
     from junitparser import Error, Failure, Skipped, TestCase
 
     case: Any = TestCase.fromelem(element)  # type: ignore[no-untyped-call]
     name, owner = str(case.name or ""), str(case.classname or "")
-    name = " > ".join([*suites, name])
+    if suites is not None:
+        owner, name = "test", " > ".join([*suites, name])
     outcome, detail = Outcome.PASSED, ""
     rank = {Outcome.PASSED: 0, Outcome.SKIPPED: 1, Outcome.FAILED: 2, Outcome.ERRORED: 3}
     for result in case.result:

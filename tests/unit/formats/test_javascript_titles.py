@@ -32,6 +32,23 @@ def test_reports_of_node_nest_suites():
     assert sorted(said) == sorted(seen)
 
 
+def test_reports_of_newer_node_join_suites_in_the_class_name():
+    newer = NODE.replace(
+        b'<testcase name="adds two" time="0.1" classname="test"',
+        b'<testcase name="adds two" time="0.1" classname="suite" file="/w/a.test.js"',
+    )
+    newer = newer.replace(b'deep" time="0.1" ', b'deep" time="0.1" timestamp="2026-01-01T00:00:00Z" ')
+    newer = newer.replace(
+        b'      <testcase name="adds" time="0.1" classname="test"',
+        b'      <testcase name="adds" time="0.1" classname="suite.deep"',
+    )
+    assert newer != NODE
+    report = parse_junit(newer)
+    assert contradictions(report) == ()
+    said, seen = keys([c.id for c in report.cases])
+    assert sorted(said) == sorted(seen)
+
+
 def test_reports_of_vitest_name_the_file():
     said, seen = keys(["test/a.test.js::suite > adds two", "test/b.test.js::adds"])
     assert said == [seen[0], seen[2]]
