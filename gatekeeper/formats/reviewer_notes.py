@@ -33,6 +33,25 @@ _SKIP = (
     r"\b(?:skip|ignore|disregard|bypass|disable|suppress|overlook)\s+(?:all\s+|any\s+|the\s+|this\s+|these\s+|your\s+|every\s+|further\s+)*(?:tests?|checks?|reviews?|findings?|failures?|warnings?|diff|file|changes?|rules?|polic(?:y|ies)|instructions?|scans?|verification)\b)"
 )
 _OVERRIDE = r"\b(?:ignore|disregard|forget|override)\s+(?:all\s+|any\s+)?(?:of\s+)?(?:the\s+|your\s+|my\s+)?(?:previous|prior|above|earlier|preceding|foregoing|system|existing)\s+(?:instructions?|prompts?|directions?|guidelines?|orders|directives|system\s+prompt)"
+_OTHER_TONGUES = (
+    # Japanese, Chinese, Korean: orders to forget, and orders to a judge.
+    r"(?:これまで|今まで|以前|上記|前|先)の(?:すべての|全ての)?(?:指示|命令|プロンプト|ルール|規則)(?:は|を)?(?:すべて|全て|一切)?(?:無視|忘れ)",
+    r"(?:AI|LLM|モデル|エージェント|ボット|自動)(?:の|による)?(?:レビュー|レビュアー|レビューワー?|審査|査読|検証|判定|評価)?(?:担当|者|ア)?(?:の(?:AI|エージェント))?(?:へ|に告ぐ|への(?:指示|注意|連絡)|宛).{0,120}(?:承認|合格|問題なし|許可|マージ|無視)",
+    r"(?:レビュー|審査|検証|判定).{0,8}(?:AI|LLM|モデル|エージェント|ボット)(?:へ|に|は).{0,120}(?:承認|合格|問題なし|許可|マージ|無視)(?:し|せよ|する|と)",
+    r"(?:忽略|无视|無視|忽視|忘记|忘記).{0,8}(?:之前|以前|上述|先前|前面|以上|所有).{0,8}(?:指令|指示|提示|规则|規則)",
+    r"(?:(?:AI|人工智能|模型|自动|自動).{0,6}(?:审查|审核|評審|评审|審查|助手|代理|机器人)|(?:审查|审核|评审|審查).{0,6}(?:AI|模型|助手|代理)).{0,80}(?:批准|通过|通過|接受|合并|合併|没有问题|沒有問題)",
+    r"(?:이전|앞선|위의|기존)의?\s*(?:모든\s*)?(?:지시|명령|지침|프롬프트).{0,10}(?:무시|잊)",
+    # European languages.
+    r"\b(?:ignorier\w*|missacht\w*|vergiss|vergesst)\b.{0,30}\b(?:vorherig|bisherig|obig|früher|vorangehend)\w*\s+(?:anweisung|anleitung|regel|prompt|vorgabe)\w*",
+    r"\bignore[rzs]?\b.{0,30}\b(?:instructions?|consignes?|règles?)\b.{0,30}\b(?:précédent|antérieur|ci-dessus)\w*",
+    r"\b(?:ignora|ignore|ignorad|olvida)\b.{0,30}\b(?:instrucciones|órdenes|reglas)\b.{0,30}\b(?:anterior|previa)\w*",
+    r"\b(?:ignore|esqueça|desconsidere)\b.{0,30}\b(?:instruções|ordens|regras)\b.{0,30}\b(?:anterior|prévia)\w*",
+    r"\bignora(?:te)?\b.{0,30}\b(?:istruzioni|regole)\b.{0,30}\bprecedent\w*",
+    r"(?:игнорируй|проигнорируй|забудь)\w*.{0,30}(?:предыдущ|прежн|прошл)\w*.{0,20}(?:инструкци|указани|правил)",
+    r"\b(?:ki|ai)-(?:prüfer|gutachter|reviewer)\w*\b.{0,120}\b(?:genehmig|freigeb|akzeptier)\w*",
+)
+"""Phrases of other languages; few, since only a person can weigh what stands between the words."""
+_OPEN = {"\u300c": "\u300d", "\u300e": "\u300f", "\u00ab": "\u00bb", "\u201e": "\u201c", "\u2018": "\u2019"}
 _LEAD = re.compile(r"^\s*(?:#+|//+|/?\*+/?|--|;+|<!--|%+|\"\"\"|'''|>)?\s?")
 _WINDOW = 4
 _MAX_LINE = 2000
@@ -49,7 +68,7 @@ class Note:
 
 @cache
 def _override() -> re.Pattern[str]:
-    return re.compile(_OVERRIDE, re.IGNORECASE)
+    return re.compile("|".join([_OVERRIDE, *_OTHER_TONGUES]), re.IGNORECASE)
 
 
 @cache
@@ -94,6 +113,8 @@ def reviewer_note(lines: Sequence[tuple[int, str]]) -> Note | None:
 def _quoted(line: str, at: int) -> bool:
     """True where an odd number of one kind of quotation mark stands before the place on this line."""
     before = line[:at]
+    if any(before.count(a) > before.count(b) for a, b in _OPEN.items()):
+        return True
     return (
         before.count('"') % 2 == 1
         or before.count("`") % 2 == 1

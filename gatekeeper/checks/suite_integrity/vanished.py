@@ -20,6 +20,7 @@ _SHARE = 0.75
 _FOLLOWING = 0.5
 """The same share where the interface itself changed, so that names differ."""
 _REMOVES = (PermitKind.REMOVE_TESTS, PermitKind.REMOVE_FEATURE)
+_EDITS = (PermitKind.CHANGE_EXPECTATIONS, PermitKind.UPDATE_SNAPSHOTS)
 _MOST_ROWS = 500
 _INTERFACE = ("ImportError", "ModuleNotFoundError", "AttributeError", "NameError", "TypeError", "fixture '")
 _SILENT = {Outcome.SKIPPED, Outcome.XFAILED, Outcome.XPASSED}
@@ -129,6 +130,7 @@ def _parameters(
     """The function is still there; some of its parameter sets are not."""
     if test.rows is not None and now.rows is not None and (test.rows or now.rows):
         lost = Counter(test.rows) - Counter(now.rows)
+        come = list((Counter(now.rows) - Counter(test.rows)).elements())
         if not lost and _as_many(situation, path, test.name, now.name):
             return None
         if lost and not any(_fails(situation, i) for i in gone):
@@ -137,12 +139,23 @@ def _parameters(
                 for f in situation.new_functions
                 if f[1].name != test.name and _runs(situation, f) and not _silent(situation, f)
             ]
-            if _widened(list(lost.elements()), list((Counter(now.rows) - Counter(test.rows)).elements())):
+            if _widened(list(lost.elements()), come):
                 return None  # the same values, and one more parameter
             if not now.rows and all(_constants(row) <= set(now.material.constants) for row in lost):
                 return None  # the rows moved into the body
             if all(any(_constants(row) <= set(t.material.constants) for t in others) for row in lost):
                 return None  # the rows became tests of their own
+        if lost and _expecting_otherwise(list(lost.elements()), come):
+            if all(
+                situation.permits(_EDITS, test_id=i, path=path, words=_words(situation, path, test.name)) for i in gone
+            ):
+                return None
+            if _passed(situation, gone) and all(_fails(situation, i) for i in gone):
+                message = (
+                    f"{path}::{now.name} expects otherwise of the same input: {_some(gone)} passed on the target branch and"
+                    " fails on this code."
+                )
+                return finding("EXPECTATION_FOLLOWS_CODE", message, path=path, line=now.line, evidence=_seen(situation, gone), key=f"{path}::{now.name}")  # fmt: skip
     elif test.decorators == now.decorators and test.body == now.body:
         if _as_many(situation, path, test.name, now.name):
             return None  # made by unchanged code; only their names differ
@@ -160,6 +173,20 @@ def _widened(lost: list[str], come: list[str]) -> bool:
     for row in lost:
         parts = _values(row)
         heir = next((new for new in left if len(new) > len(parts) and _within(parts, new)), None)
+        if heir is None:
+            return False
+        left.remove(heir)
+    return True
+
+
+def _expecting_otherwise(lost: list[str], come: list[str]) -> bool:
+    """Every lost row has an heir of its own: as many values, the same first one, at least one other."""
+    if len(lost) > len(come) or len(lost) > _MOST_ROWS:
+        return False
+    left = [_values(row) for row in come]
+    for row in lost:
+        parts = _values(row)
+        heir = next((new for new in left if len(new) == len(parts) > 1 and new[0] == parts[0]), None)
         if heir is None:
             return False
         left.remove(heir)

@@ -18,6 +18,7 @@ from gatekeeper.domain.tree import Tree, text
 from gatekeeper.domain.verdict import Effect
 from gatekeeper.errors import CouldNotCheck
 from gatekeeper.formats.python_assertions import Body, Kind, ModuleAssertions, read
+from gatekeeper.formats.python_assertions.dulled import calls_of
 
 _MAX_FINDINGS = 50
 _ORDER = (
@@ -26,6 +27,7 @@ _ORDER = (
 )  # fmt: skip
 _OF_A_MOCK = re.compile(r"^(?:\w+\.)*(?:Magic|Async)?Mock\(|\b(?:Magic|Async)?Mock\([^()]*\)(?:\.\w+)*\(")
 """What is asserted on is a mock or its answer; a mock handed to the real code is none."""
+_MAX_TEXTS = 500_000
 _EXCHANGED = ("EXPECTED_VALUE_EDITED", "PARAMETERS_SHRUNK")
 """Losses that may be an exchange for something as strong."""
 _PERMITS = (PermitKind.CHANGE_EXPECTATIONS, PermitKind.UPDATE_SNAPSHOTS, PermitKind.REMOVE_TESTS)
@@ -94,6 +96,8 @@ def _pair(
     if gone:
         now = next((r for r in new.rows if r not in old.rows), "no such row that runs")
         found.append(Loss("PARAMETERS_SHRUNK", new.line, f"row {gone[0]}", f"row {now}" if new.rows else now))
+    elif new.rows and not old.rows and (case := _case_left_out(old, new, everywhere)):
+        found.append(Loss("PARAMETERS_SHRUNK", new.line, case, "rows that do not hold it"))
     mocked = new.mocks - old.mocks
     kept = {a.canonical for a in new.live}
     lost = any(a.canonical not in kept for a in old.live)
@@ -119,9 +123,19 @@ def _pair(
         return
     worst = min(found, key=lambda f: _ORDER.index(f.code))
     effect = _effect(evidence, worst)
-    if worst.code in _EXCHANGED and proof.moved(path, name):
+    if worst.code in _EXCHANGED and (proof.moved(path, name) or (new.rows and not old.rows)):
         effect = Effect.ASKS  # it held before, and the code moved on: whether it should have is for a person
     yield _finding(worst.code, path, name, worst.line, worst.before, worst.now, effect=effect)
+
+
+def _case_left_out(old: Body, new: Body, everywhere: Counter[str]) -> str:
+    """What a test asserted on before it got rows, where what it called for that stands neither in a row nor in a test."""
+    kept = {a.canonical for a in new.live}
+    texts = " ".join([*new.rows, new.meaning, *everywhere])[:_MAX_TEXTS]
+    for a in old.live:
+        if a.canonical not in kept and any(f"{name}(" not in texts for name in calls_of(a.subject) if name):
+            return a.text
+    return ""
 
 
 def _effect(evidence: Evidence, loss: Loss) -> Effect | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator, Mapping
 
@@ -154,6 +155,16 @@ def _permitted(evidence: Evidence, path: str, double: Double) -> bool:
     return any(test_id_matches(g, test_id) for p in permits for g in p.tests)
 
 
+def _offers(module: ast.Module, package: str, name: str) -> bool:
+    """A package hands on `name` from one of its own modules."""
+    return any(
+        isinstance(node, ast.ImportFrom)
+        and (node.level > 0 or (node.module or "").split(".")[0] == package)
+        and any((a.asname or a.name) == name for a in node.names)
+        for node in module.body
+    )
+
+
 def _defined(tree: Tree, target: str) -> bool:
     """True where the project itself defines the function, method or class that `target` names."""
     parts = target.split(".")
@@ -176,8 +187,5 @@ def _defined(tree: Tree, target: str) -> bool:
             if module is not None and any(name == rest for name, _ in definitions(module)):
                 return True
             # Taken over from a submodule of the same package: `pkg.name` with `from .mod import name`.
-            return (
-                path.endswith("__init__.py")
-                and re.search(rf"from \.\w*.* import .*\b{re.escape(rest)}\b", source) is not None
-            )
+            return path.endswith("__init__.py") and module is not None and _offers(module, parts[0], rest)
     return False

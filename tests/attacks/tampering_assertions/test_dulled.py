@@ -75,3 +75,35 @@ def test_a_row_less_in_a_table_of_the_test_is_found(table):
 )  # fmt: skip
 def test_an_honest_look_alike_passes(old, new):
     assert codes(old, new) == []
+
+
+CASES = "def test_damage():\n    with pytest.raises(ValueError):\n        order(label(2).upper())\n\n\ndef test_empty():\n    with pytest.raises(ValueError):\n        order('')\n"
+PARAMETRISED = "@pytest.mark.parametrize('text', {rows})\ndef test_damage(text):\n    with pytest.raises(ValueError):\n        order(text)\n"
+
+
+def test_a_case_left_out_while_tests_become_rows_goes_to_a_person():
+    files = {"shop.py": CODE, "tests/test_shop.py": TOP + CASES}
+    for rows, effects in (("['', ' ']", ["asks"]), ("[label(2).upper(), '']", [])):
+        after = {**files, "tests/test_shop.py": TOP + PARAMETRISED.replace("{rows}", rows)}
+        assert [f.effect.value for f in check(build_evidence(files, after))] == effects
+
+
+PACKAGE = {"shop/__init__.py": "from shop.sums import (\n    order,\n)\n", "shop/sums.py": CODE}
+USES = "import shop\n\n\ndef test_o():\n    assert shop.order([2, 1]) == [1, 2]\n"
+
+
+@pytest.mark.parametrize(
+    ("conftest", "codes"),
+    [
+        (
+            "import shop\n\n\ndef _order(items):\n    return sorted(items)\n\n\nshop.order = _order\n",
+            ["SUBJECT_MOCKED"],
+        ),
+        ("import shop\n\nshop.verbose = True\n", []),
+        ("import shop\n\n\ndef _order(items):\n    return shop.order(items)\n", []),
+    ],
+)
+def test_a_conftest_that_brings_its_own_function_is_found(conftest, codes):
+    before = {**PACKAGE, "tests/test_shop.py": USES}
+    found = check(build_evidence(before, {**before, "tests/conftest.py": conftest}))
+    assert [f.code for f in found] == codes
