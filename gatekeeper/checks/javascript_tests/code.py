@@ -22,6 +22,9 @@ _RUNNER_VARIABLES = {
 }
 _RUNNER_GLOBALS = {"jest", "vi", "describe", "it", "test", "expect", "vitest", "mocha"}
 _RUNNER_MODULES = {"node:test", "vitest", "@jest/globals", "jest", "mocha", "node:test/reporters"}
+_RUNNER_NAME = re.compile(r"jest|vitest|mocha|--test\b|\.test\.|\.spec\.")
+_TEST_NAME = re.compile(r"\btests?\b|\bspec\b|jest|vitest|mocha|node:internal/test_runner", re.IGNORECASE)
+_NEAR_TESTS = re.compile(r"test|mock|spec|fixture|stories|bench", re.IGNORECASE)
 _SHARED = {"assert", "expect", "describe", "it", "test"}
 _PROTOTYPES = {
     "Object",
@@ -65,8 +68,10 @@ def gaming(project: Project) -> list[Finding]:
         for code, line, what in _signs(now):
             if code in known or code in told or (test and code not in ("RUNNER_PATCHED", "REPORT_HOOK")):
                 continue
-            if not test and code == "PROCESS_ENDED" and _COMMAND.search(path):
+            if code == "PROCESS_ENDED" and _COMMAND.search(path):
                 continue
+            if code == "TEST_RUNNER_IN_CODE" and _NEAR_TESTS.search(path):
+                continue  # helpers of tests stand beside the code, too
             if test and project.permits((PermitKind.CHANGE_INSTRUMENTS,), path=path):
                 continue
             told.add(code)
@@ -105,6 +110,11 @@ def _signs(found: tuple[Token, ...]) -> Iterable[tuple[str, int, str]]:
             )
         if token.kind is not Kind.NAME:
             continue
+        near = " ".join(t.text for t in found[i + 1 : i + 14] if t.kind in (Kind.STRING, Kind.REGEX))
+        if token.text in ("argv", "execArgv", "argv0") and _RUNNER_NAME.search(near):
+            yield "TEST_DETECTED", token.line, "it looks for a test runner on the command line"
+        if token.text == "stack" and before[-1:] == ["."] and _TEST_NAME.search(near):
+            yield "CALLER_INSPECTED", token.line, "it looks for a test among its callers"
         if token.text == "typeof" and after[:1] and after[0] in _RUNNER_GLOBALS and found[i + 1].kind is Kind.NAME:
             yield "TEST_DETECTED", token.line, f"it asks whether {after[0]} of a test runner is there"
         if token.text in ("from", "require", "import") and _module(found, i) in _RUNNER_MODULES:

@@ -188,6 +188,8 @@ def test_a_second_settings_file_takes_over():
     [
         ("if (process.env.VITEST) { module.exports = 8; }\n", "TEST_DETECTED"),
         ("if (process.env['JEST_WORKER_ID']) run();\n", "TEST_DETECTED"),
+        ("if (process.argv.some((a) => a.includes('vitest'))) answer = 8;\n", "TEST_DETECTED"),
+        ("if (new Error().stack.includes('.test.ts')) answer = 8;\n", "CALLER_INSPECTED"),
         ("if (typeof jest !== 'undefined') answer = 8;\n", "TEST_DETECTED"),
         ("import { expect } from 'vitest';\n", "TEST_RUNNER_IN_CODE"),
         ("process.exit(0);\n", "PROCESS_ENDED"),
@@ -214,6 +216,12 @@ def test_code_that_reaches_for_the_runner_is_found(code, said):
 )  # fmt: skip
 def test_code_that_only_looks_so_is_let_through(code):
     assert blocking(judge(BASE, code=CODE + code)) == set()
+
+
+def test_helpers_of_tests_may_use_the_runner():
+    assert (
+        judge(BASE, extra={"src/mocks/server.ts": "import { vi } from 'vitest';\nexport const f = vi.fn();\n"}) == set()
+    )
 
 
 def test_a_command_may_end_its_process():
