@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import configparser
 import re
 from collections.abc import Callable
 from fnmatch import fnmatchcase
@@ -14,7 +15,7 @@ from gatekeeper.domain.finding import Finding, finding
 from gatekeeper.domain.ticket import PermitKind
 from gatekeeper.domain.tree import text
 from gatekeeper.domain.verdict import Effect
-from gatekeeper.formats import workflow_yaml
+from gatekeeper.formats import tool_settings, workflow_yaml
 
 _COMMANDS = {"run", "script", "command", "before_script", "after_script", "bash", "powershell", "pwsh", "cmd"}
 _LENIENT = {"continue-on-error", "allow_failure", "continueOnError", "ignore_failure", "soft_fail"}
@@ -90,7 +91,7 @@ def _by_fault(rows: list[Row]) -> list[list[Row]]:
     return list(groups.values())
 
 
-def _compare(old: dict[str, Any] | None, new: Any, target: str, elsewhere: Callable[[str], bool]) -> list[Row]:
+def _compare(old: dict[str, Any] | None, new: Any, target: str, elsewhere: Callable[[str], Effect | None]) -> list[Row]:
     if not isinstance(new, dict):
         return [("CI_CHECK_REMOVED", "the file defines nothing.", None)]
     rows: list[Row] = []
@@ -232,44 +233,92 @@ def _narrowing(line: str) -> int:
 
 
 _TASKS = {
-    "tox": ("tox.ini", "tox.toml", "pyproject.toml", "setup.cfg"), "nox": ("noxfile.py",), "make": ("Makefile", "makefile"),
-    "just": ("justfile",), "hatch": ("pyproject.toml", "hatch.toml"), "pre-commit": (".pre-commit-config.yaml",),
-    "prek": (".pre-commit-config.yaml",), "poe": ("pyproject.toml",), "task": ("Taskfile.yml",), "npm": ("package.json",),
+    "make": ("Makefile", "makefile"), "just": ("justfile",), "nox": ("noxfile.py",), "task": ("Taskfile.yml",),
+    "hatch": ("pyproject.toml", "hatch.toml"), "poe": ("pyproject.toml",), "pdm": ("pyproject.toml",), "npm": ("package.json",),
 }  # fmt: skip
-"""Task runners and the files that say what they run."""
+"""Task runners that run what they are told to, and the files that say what there is."""
+_SCRIPTS = re.compile(r"^tool\.(?:hatch\.envs\..*scripts|poe\.tasks|pdm\.scripts|tox)\.|^scripts\.|^envs\..*scripts\.")
 
 
-def _runs_elsewhere(evidence: Evidence, line: str) -> bool:
-    """A task runner that CI starts has the checking tool of this line in its own file."""
+def _runs_elsewhere(evidence: Evidence, line: str) -> Effect | None:
+    """Where the checking tool of a line went, if CI starts a task runner that has it.
+
+    ADVISES: it runs there by default (an environment of tox, a hook of pre-commit). ASKS: it is there to be run, and whether
+    it is only a person can tell. None: it is nowhere.
+    """
     tools = [w.rsplit("/", 1)[-1] for w in line.split() if _CHECKING.fullmatch(w.rsplit("/", 1)[-1])]
-    started = {
-        word
+    tools = [t for t in tools if t not in _TASKS and t not in ("tox", "test", "check", "lint", "verify", "npm", "go")]
+    if not tools:
+        words = [
+            w
+            for w in line.split()
+            if "=" not in w and w not in ("python", "python3", "-m", "uv", "run", "uvx", "pipx", "poetry", "pdm")
+        ]
+        tools = [words[0].rsplit("/", 1)[-1]] if words else []
+        tools = [t for t in tools if t not in _TASKS and t != "tox" and re.fullmatch(r"[a-z][\w-]{2,}", t)]
+    started = [
+        row.split()
         for path in evidence.merged.entries
         if is_ci(path) and isinstance(doc := workflow_yaml.load(text(evidence.merged, path)), dict)
         for row in _lines(doc)
         if not re.match(r"(?:pip|python -m pip|uv (?:sync|pip|tool install)|pipx install)\b", row)
         and not _LOST.search(row)
-        for word in row.split()
-    }
-    if any(p.startswith(".pre-commit-config.") for p in evidence.merged.entries) and "pre-commit.ci" in (
-        text(evidence.merged, ".pre-commit-config.yaml") or ""
+    ]
+    if not tools:
+        return None
+    hooks = text(evidence.merged, ".pre-commit-config.yaml") or ""
+    default: list[str] = []
+    if "ci:" in hooks or any(
+        {"pre-commit", "prek", "pre-commit/action"} & {w.split("@")[0] for w in row} for row in started
     ):
-        started.add("pre-commit")
-    files = {f for runner, names in _TASKS.items() if runner in started for f in names}
-    said = " ".join(
-        row
-        for f in sorted(files)
-        for row in (text(evidence.merged, f) or "").splitlines()
-        if not row.lstrip().startswith("#")
-    )
-    return (
-        bool(tools)
-        and all(t in _TASKS or re.search(rf"(?<![\w-]){re.escape(t)}(?![\w-])", said) for t in tools)
-        and any(t not in _TASKS for t in tools)
-    )
+        default += [
+            str(v) for at, v in workflow_yaml.walk(workflow_yaml.load(hooks)) if at and at[-1] in ("id", "entry")
+        ]
+    other: list[str] = []
+    if runs := [row for row in started if "tox" in row]:
+        first, rest = _tox(text(evidence.merged, "tox.ini") or "", runs)
+        default += first
+        other += rest
+    for runner, names in _TASKS.items():
+        if any(runner in row for row in started):
+            for name in names:
+                content = text(evidence.merged, name) or ""
+                table = tool_settings.read(name, content) if name.endswith((".toml", ".json")) else None
+                other += [str(v) for k, v in table.items() if _SCRIPTS.match(k)] if table is not None else [
+                    row for row in content.splitlines() if not row.lstrip().startswith("#")
+                ]  # fmt: skip
+    for rows, effect in ((default, Effect.ADVISES), ([*default, *other], Effect.ASKS)):
+        if all(any(re.search(rf"(?<![\w-]){re.escape(t)}(?![\w-])", row) for row in rows) for t in tools):
+            return effect
+    return None
 
 
-def _commands(old: dict[str, Any], new: dict[str, Any], elsewhere: Callable[[str], bool]) -> list[Row]:
+def _tox(content: str, runs: list[list[str]]) -> tuple[list[str], list[str]]:
+    """(commands that run by default or because CI names their environment, commands of the other environments)."""
+    parser = configparser.RawConfigParser(strict=False, allow_no_value=True)
+    try:
+        parser.read_string(content[:200_000])
+    except configparser.Error:
+        return [], []
+    listed = " ".join(parser.get("tox", key, fallback="") or "" for key in ("env_list", "envlist"))
+    named = {w for row in runs for at, word in enumerate(row) if row[at - 1] in ("-e", "-m") for w in word.split(",")}
+    bare = any("-e" not in row and "-m" not in row for row in runs)
+    default: list[str] = []
+    other: list[str] = []
+    for section in parser.sections():
+        name = section.removeprefix("testenv").lstrip(":")
+        if section.startswith("testenv"):
+            rows = [
+                r
+                for r in (parser.get(section, "commands", fallback="") or "").splitlines()
+                if not r.strip().startswith(("#", "-"))
+            ]
+            by_default = bare and (not name or re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", listed))
+            (default if by_default or name in named or (not name and named) else other).extend(rows)
+    return default, other
+
+
+def _commands(old: dict[str, Any], new: dict[str, Any], elsewhere: Callable[[str], Effect | None]) -> list[Row]:
     was, now = _lines(old), _lines(new)
     rows: list[Row] = []
     fresh = [c for c in now if c not in was]
@@ -284,10 +333,13 @@ def _commands(old: dict[str, Any], new: dict[str, Any], elsewhere: Callable[[str
             continue
         heir = max(fresh, key=lambda c: len(set(c.split()) & set(line.split())), default="")
         alike = len(set(heir.split()) & set(line.split())) * 2 >= len(set(line.split())) if heir else False
-        if not alike and elsewhere(line):
-            continue  # a task runner that CI starts runs it
-        if not alike:
+        went = None if alike else elsewhere(line)
+        if went is Effect.ASKS:
+            rows.append(("CI_CHANGED", f"`{line[:200]}` is now left to a task runner.", Effect.ASKS))
+        elif not alike and went is None:
             rows.append(("CI_CHECK_REMOVED", f"`{line[:200]}` no longer runs.", None))
+        elif not alike:
+            continue  # a task runner that CI starts runs it
         elif _narrowing(heir) > _narrowing(line):
             rows.append(("CI_CHECK_REMOVED", f"`{line[:100]}` became `{heir[:100]}`, which checks less.", None))
         elif re.match(r"(?:echo|printf|true|:|#)(?:\s|$)", heir):

@@ -169,6 +169,15 @@ class Situation:
                 for o in owners
                 if (d := table.get(f"{o}.{method}")) is not None
             ]
+            if not rows:
+                # Taken over by way of a class in between: the one method of that name.
+                trees = [t for t in homes if t is not None]
+                rows = [
+                    d
+                    for t in trees
+                    for n, d in python_code.definitions(t)
+                    if n.rpartition(".")[2] == method and "." in n
+                ]
             found = rows[0] if len(rows) == 1 else None
         return found
 

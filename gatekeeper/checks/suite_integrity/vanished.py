@@ -248,6 +248,15 @@ def _hidden(situation: Situation, path: str, name: str, gone: list[str], test: T
 
 def _removed(situation: Situation, path: str, name: str, gone: list[str], test: TestFunction | None) -> Finding | None:
     message = f"{path}::{name} runs on the target branch and is gone"
+    why = ""
+    if (
+        test is not None
+        and _passed(situation, gone)
+        and any(p != path and p.endswith(".py") for p in situation.changed)
+    ):
+        why = departed(situation, path, test, gone)
+        if why == PRIVATE:
+            return None
     if test is not None and _passed(situation, gone) and _interface(situation, gone):
         new = [
             f
@@ -265,16 +274,8 @@ def _removed(situation: Situation, path: str, name: str, gone: list[str], test: 
                 "; it can not run any more because the interface it uses changed, and another test took its place."
             )
             return finding("TEST_FOLLOWS_INTERFACE", message, path=path, evidence=_seen(situation, gone), key=f"{path}::{name}")  # fmt: skip
-    if (
-        test is not None
-        and _passed(situation, gone)
-        and any(p != path and p.endswith(".py") for p in situation.changed)
-    ):
-        why = departed(situation, path, test, gone)
-        if why == PRIVATE:
-            return None
-        if why:
-            return finding("TEST_FOLLOWS_INTERFACE", f"{message}; {why}.", path=path, evidence=_seen(situation, gone), key=f"{path}::{name}")  # fmt: skip
+    if why:
+        return finding("TEST_FOLLOWS_INTERFACE", f"{message}; {why}.", path=path, evidence=_seen(situation, gone), key=f"{path}::{name}")  # fmt: skip
     effect = None
     if test is None and not any(_fails(situation, i) for i in gone) and _no_fewer(situation):
         # Another language, or tests made at run time: a new name can not be told from a loss.

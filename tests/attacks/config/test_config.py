@@ -52,6 +52,9 @@ CHEATS = {
     "owners": ("OWNERS_WEAKENED", {".github/CODEOWNERS": "* @core\n/sec\n"}),
     "step to a runner that nobody starts": ("CI_CHECK_REMOVED", {W: CI.replace("      - run: ruff check .\n", ""), "tox.ini": "[testenv:lint]\ncommands = ruff check .\n"}),
     "step to a runner without it": ("CI_CHECK_REMOVED", {W: CI.replace("ruff check .", "tox"), "tox.ini": "[testenv]\ncommands = true\n"}),
+    "step among what the runner installs": ("CI_CHECK_REMOVED", {W: CI.replace("ruff check .", "tox"), "tox.ini": "[testenv]\ndeps = ruff\ncommands = true\n"}),
+    "step whose failure the runner ignores": ("CI_CHECK_REMOVED", {W: CI.replace("ruff check .", "tox"), "tox.ini": "[testenv]\ncommands = - ruff check .\n"}),
+    "step to settings of the tool alone": ("CI_CHECK_REMOVED", {W: CI.replace("ruff check .", "hatch build")}),
     "step commented out in the runner": ("CI_CHECK_REMOVED", {W: CI.replace("ruff check .", "tox"), "tox.ini": "[testenv]\ncommands = true\n# ruff check .\n"}),
     "main branch left": ("CI_TRIGGER_NARROWED", {W: CI.replace("[main]", "[stable]")}),
     "moved and lowered": ("LIMIT_LOWERED", {"pyproject.toml": TOML.replace("fail_under = 90", ""), ".coveragerc": "[report]\nfail_under = 60\n"}),
@@ -78,7 +81,8 @@ HONEST = {
     "comment": {W: "# continuous integration\n" + CI},
     "stricter checker": {"tools/lint.py": LINT.replace("= 100", "= 80")},
     "hook added": {".pre-commit-config.yaml": HOOKS + "      - id: mypy\n"},
-    "step to a task runner": {W: CI.replace("ruff check .", "tox"), "tox.ini": "[testenv:lint]\ncommands = ruff check .\n"},
+    "step to a task runner": {W: CI.replace("ruff check .", "tox"), "tox.ini": "[tox]\nenv_list = py, lint\n\n[testenv:lint]\ncommands = ruff check .\n"},
+    "step to a named environment": {W: CI.replace("ruff check .", "tox -e lint"), "tox.ini": "[testenv:lint]\ncommands = ruff check .\n"},
     "settings to another file": {"pyproject.toml": TOML.replace("fail_under = 90", ""), ".coveragerc": "[report]\nfail_under = 90\n"},
     "how tox installs": {"tox.ini": "[testenv]\nskip_install = true\ncommands = pytest\n"},
     "owner added": {"README.md": "Never use --no-verify.\n"},
@@ -180,3 +184,12 @@ def test_hooks_give_way_to_one_that_does_the_same():
     [found] = check(tree_evidence({path: old}, {path: new.replace("      - id: ruff-format\n", "")}))
     assert "black" in found.message
     assert "flake8" not in found.message
+
+
+def test_a_step_left_to_a_task_that_may_not_run_goes_to_a_person():
+    for command, name, content in (
+        ("tox", "tox.ini", "[tox]\nenv_list = py\n\n[testenv:lint]\ncommands = ruff check .\n"),
+        ("make all", "Makefile", "lint:\n\truff check .\n"),
+    ):
+        [found] = check(tree_evidence(REPO, {W: CI.replace("ruff check .", command), name: content}))
+        assert (found.code, found.effect.value) == ("CI_CHANGED", "asks")
