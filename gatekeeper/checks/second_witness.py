@@ -185,6 +185,7 @@ def _rewritten(evidence: Evidence, instruments: Instruments) -> Iterator[Finding
         rows = {p: how for p, how in rewrites(run, instruments).items() if p not in ordinary}
         rows = {p: how for p, how in rows.items() if not _allowed(evidence, p)}
         decisive = [p for p, how in rows.items() if how != "touched" and instruments.kind(p) is not None]
+        decisive = [p for p in decisive if p in evidence.base.entries]
         if decisive:
             message = f"The run of suite {run.suite} rewrites files that decide over it: {_some(decisive)}."
             yield finding("TREE_REWRITTEN", message, path=decisive[0], evidence=_how(rows), key=run.suite)

@@ -82,9 +82,14 @@ def passes_turned(sight: Sight, name: str) -> bool:
 
 
 def rewrites(run: SuiteRun, instruments: Instruments) -> dict[str, str]:
-    """Path to how, of files that the run itself changed and that decide or are tested: code, tests, what they read."""
+    """Path to how, of files that the run itself changed and that decide or are tested: code, tests, what they read.
+
+    Code that was written with the same content says nothing: formatters and generators do it.
+    """
     return {
-        path: how for path, how in run.rewritten or () if path.endswith(".py") or instruments.kind(path) in _WRITTEN
+        path: how
+        for path, how in run.rewritten or ()
+        if instruments.kind(path) in _WRITTEN or (path.endswith(".py") and how != "touched")
     }
 
 

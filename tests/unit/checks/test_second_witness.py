@@ -14,7 +14,7 @@ from gatekeeper.domain.ticket import Permit, PermitKind
 from gatekeeper.domain.verdict import Effect
 
 FILE = "tests/test_a.py"
-BASE = {FILE: "def test_a():\n    assert 1\n", "a.py": ""}
+BASE = {FILE: "def test_a():\n    assert 1\n", "a.py": "", "tests/golden.txt": "1\n"}
 HEAD = {**BASE, "a.py": "x = 1\n"}
 CANARIES = (("tests/test_c.py::test_c", Outcome.FAILED), ("tests/test_c.py::test_s", Outcome.SKIPPED))
 DECIDED = build_run({f"{FILE}::test_a": "passed"})
@@ -125,6 +125,8 @@ def rewritten(*rows: tuple[str, str], base: tuple[tuple[str, str], ...] = (), pe
 def test_files_that_a_run_rewrites() -> None:
     assert rewritten((FILE, "content")) == {"TREE_REWRITTEN": Effect.BLOCKS}
     assert rewritten(("tests/golden.txt", "gone")) == {"TREE_REWRITTEN": Effect.BLOCKS}
+    assert rewritten(("tests/brought.txt", "content")) == {"TREE_REWRITTEN": Effect.ASKS}
+    assert rewritten(("a.py", "touched")) == {}
     assert rewritten(("tests/golden.txt", "touched")) == {"TREE_REWRITTEN": Effect.ASKS}
     assert rewritten(("a.py", "content")) == {"TREE_REWRITTEN": Effect.ASKS}
     assert rewritten(("notes.txt", "content"), ("build/x.o", "content")) == {}
