@@ -143,6 +143,20 @@ def _signs(found: tuple[Token, ...]) -> Iterable[tuple[str, int, str]]:
             yield "RUNNER_PATCHED", token.line, f"it replaces the runner's {after[1]}"
         if token.text == "defineProperty" and after[:1] == ["("] and after[1:2] and after[1] in _SHARED:
             yield "RUNNER_PATCHED", token.line, f"it redefines a part of {after[1]}"
+        if token.text in _SHARED and after[:1] == ["["] and after[2:4] == ["]", "="]:
+            yield "RUNNER_PATCHED", token.line, f"it replaces {token.text}[{after[1]!r}]"
+        if (
+            token.text == "assign"
+            and before[-2:] == ["Object", "."]
+            and after[:1] == ["("]
+            and after[1:2]
+            and after[1] in _SHARED
+        ):
+            yield "RUNNER_PATCHED", token.line, f"it replaces parts of {after[1]}"
+        if token.text in ("_load", "_resolveFilename", "_compile", "_extensions") and "=" in after[:3]:
+            yield "PROCESS_PATCHED", token.line, f"it replaces Module.{token.text}, by which every module is loaded"
+        if token.text == "asymmetricMatch" and after[:1] in (["("], [":"], ["="]):
+            yield "ALWAYS_EQUAL", token.line, "asymmetricMatch decides what the runner takes for equal to the value"
         if token.text == "retryTimes" and before[-2:] in (["jest", "."], ["vi", "."]):
             yield "RUNNER_PATCHED", token.line, "it makes failing tests run again until they pass"
         if token.text == "exitCode" and before[-2:] == ["process", "."] and after[:2] == ["=", "0"]:
