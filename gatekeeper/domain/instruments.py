@@ -56,7 +56,7 @@ _TEST_MODULE = re.compile(
 _RUNNER_SETTINGS = {
     "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "tox.ini", "setup.cfg", "pyproject.toml", "noxfile.py",
     "tox.toml", ".coveragerc", "package.json", "jest.config.js", "jest.config.ts", "jest.config.cjs", "jest.config.mjs",
-    "vitest.config.ts", "vitest.config.js", "vitest.config.mjs", "go.mod", "pom.xml", "mypy.ini", ".mypy.ini",
+    "vitest.config.ts", "vitest.config.js", "vitest.config.mjs", "go.mod", "go.sum", "go.work", "go.work.sum", "pom.xml", "mypy.ini", ".mypy.ini",
     "ruff.toml", ".ruff.toml", ".flake8", ".pylintrc", "pylintrc", "tsconfig.json", "Makefile", "makefile", "GNUmakefile",
 }  # fmt: skip
 _SCRIPT = re.compile(r"[\w.-]+\.[cm]?[jt]sx?")
@@ -180,7 +180,7 @@ class Instruments:
             return InstrumentKind.TEST_SUPPORT
         if path in self._scripts and not _TEST_MODULE.fullmatch(name):
             return InstrumentKind.RUNNER_SETTINGS if name in _RUNNER_SETTINGS else InstrumentKind.SCRIPT
-        if name in _RUNNER_SETTINGS or _SCRIPT_SETTINGS.fullmatch(name):
+        if name in _RUNNER_SETTINGS or _SCRIPT_SETTINGS.fullmatch(name) or parts[-2:] == ["vendor", "modules.txt"]:
             return InstrumentKind.RUNNER_SETTINGS
         if _TEST_MODULE.fullmatch(name):
             return InstrumentKind.TEST
