@@ -473,8 +473,8 @@ def _call(node: ast.Call, text: SourceText) -> Iterator[Fault]:
             last = text.span(node.args[-1])[1]
             gone = text.of(before, last)
             if gone.lstrip().startswith(",") and gone.count("(") == gone.count(")"):
-                argument = text.of(*text.span(node.args[-1]))
-                yield Fault(before, last, "", "argument dropped", f"the argument {argument}", "leaving it out", WEAK)
+                words = text.of(*text.span(node.args[-1]))
+                yield Fault(before, last, "", "argument dropped", f"the argument {words}", "leaving it out", WEAK)
 
 
 def _dropped(keyword: ast.keyword, text: SourceText, limit: int) -> Iterator[Fault]:
