@@ -62,7 +62,7 @@ def weakened_ci(evidence: Evidence) -> tuple[Finding, ...]:
             same = any(
                 p.new and changed.old and p.new.oid == changed.old.oid and is_ci(p.path) for p in evidence.change.paths
             )
-            if not same:
+            if not same and not _taken_over(evidence, old):
                 rows = [("CI_CHECK_REMOVED", f"{path} is gone.", None)]
         elif new is None:
             rows = [("CI_CHECK_REMOVED", f"{path} can no longer be read as YAML.", None)]
@@ -291,6 +291,58 @@ def _runs_elsewhere(evidence: Evidence, line: str) -> Effect | None:
         if all(any(re.search(rf"(?<![\w-]){re.escape(t)}(?![\w-])", row) for row in rows) for t in tools):
             return effect
     return None
+
+
+def _program(line: str) -> str:
+    """What a line starts: the first word that is no variable and no starter of other programs."""
+    starters = (
+        "python",
+        "python3",
+        "-m",
+        "uv",
+        "run",
+        "uvx",
+        "pipx",
+        "poetry",
+        "pdm",
+        "sudo",
+        "exec",
+        "travis_retry",
+        "travis_wait",
+    )
+    words = [w for w in line.split() if "=" not in w and w not in starters]
+    return words[0].rsplit("/", 1)[-1] if words else ""
+
+
+def _taken_over(evidence: Evidence, old: Any) -> bool:
+    """The change brings another definition of CI that runs, on pushes or pull requests, every check that the old one ran."""
+    if not isinstance(old, dict):
+        return False
+    fresh: list[str] = []
+    for changed in evidence.change.paths:
+        doc = (
+            workflow_yaml.load(text(evidence.merged, changed.path))
+            if is_ci(changed.path) and changed.old is None
+            else None
+        )
+        if not isinstance(doc, dict):
+            continue
+        lenient = any(r[2] is None for r in _leaves({}, doc)) or any(_LOST.search(row) for row in _lines(doc))
+        if lenient or ("jobs" in doc and not {"push", "pull_request"} & set(_events(doc))):
+            return False
+        fresh += _lines(doc)
+    install = re.compile(r"(?:pip|python -m pip|npm (?:ci|install)|uv (?:sync|pip)|after_success|coveralls|codecov)\b")
+    checks = [
+        row for row in _lines(old) if (_CHECKING.search(row) or _program(row) == "coverage") and not install.match(row)
+    ]
+    return (
+        bool(fresh)
+        and bool(checks)
+        and all(
+            any(_program(row) == _program(new) and _narrowing(new) <= _narrowing(row) for new in fresh)
+            for row in checks
+        )
+    )
 
 
 def _tox(content: str, runs: list[list[str]]) -> tuple[list[str], list[str]]:

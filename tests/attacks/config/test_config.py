@@ -193,3 +193,26 @@ def test_a_step_left_to_a_task_that_may_not_run_goes_to_a_person():
     ):
         [found] = check(tree_evidence(REPO, {W: CI.replace("ruff check .", command), name: content}))
         assert (found.code, found.effect.value) == ("CI_CHANGED", "asks")
+
+
+TRAVIS = "language: python\nscript:\n  - pytest -q\n  - ruff check .\n"
+ACTIONS = CI.replace("python -m pytest -q", "pytest -q --color=yes")
+
+
+def test_ci_may_move_to_another_system_with_all_its_checks():
+    assert check(tree_evidence({".travis.yml": TRAVIS}, {".travis.yml": None, W: ACTIONS})) == ()
+
+
+@pytest.mark.parametrize(
+    "new",
+    [
+        ACTIONS.replace("      - run: ruff check .\n", ""),
+        ACTIONS.replace("pytest -q", "pytest -q -k fast"),
+        ACTIONS.replace("pytest -q", "pytest -q || true"),
+        ACTIONS.replace("  pull_request:\n  push:\n    branches: [main]\n", "  workflow_dispatch:\n"),
+        ACTIONS.replace("      - run: ruff", "      - continue-on-error: true\n        run: ruff"),
+    ],
+)
+def test_ci_that_loses_a_check_on_the_way_is_stopped(new):
+    found = check(tree_evidence({".travis.yml": TRAVIS}, {".travis.yml": None, W: new}))
+    assert ("CI_CHECK_REMOVED", "blocks") in [(f.code, f.effect.value) for f in found]
