@@ -106,12 +106,16 @@ class _Place:
         tree = self._instruments_of_base()
         taken = 0
         for suite in suites:
+            blind = False
             for file in _within(suite, files):
-                if taken >= effort.witness_files or time.monotonic() - begun > effort.witness_s:
+                if blind or taken >= effort.witness_files or time.monotonic() - begun > effort.witness_s:
                     left_out.append(file)
                     continue
                 taken += 1
-                sightings.append(Sighting(suite.name, self._sight(suite, file, tree, self.merged, rename=True)))
+                sight = self._sight(suite, file, tree, self.merged, rename=True)
+                sightings.append(Sighting(suite.name, sight))
+                # Bent, or a suite in which nothing can be witnessed: asking again tells, and other files tell no more.
+                blind = bool(faults(sight))
         runs = tuple(s.first.run for s in sightings)
         return Witnessed(runs, tuple(dict.fromkeys(left_out)), tuple(sightings), reasons=reasons)
 
@@ -150,12 +154,15 @@ class _Place:
         first = sighting.first
         if not faults(first) and not lost(first, decided) and not indifferent(first):
             return sighting
-        file, tree = sighting.first.file, self.change.merge_tree
+        file, tree = first.file, self.change.merge_tree
+        control = self._control(suite, file)
+        if faults(first) and faults(control):
+            made.append(control.run)
+            return replace(sighting, control=control)
         again = (
             self._sight(suite, file, tree, self.merged, rename=True),
             self._sight(suite, file, tree, self.merged, rename=False),
         )
-        control = self._control(suite, file)
         # Without the instruments of the target tip: what they alone explain is judged where they are compared.
         made += [s.run for s in (*again, control)]
         return replace(sighting, again=again, control=control)
