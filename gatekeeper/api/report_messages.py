@@ -31,18 +31,23 @@ def add_report(message: verification_pb2.Verification, report: Mapping[str, Any]
     for step, value in (report.get("timings_ms") or {}).items():
         message.timings_ms[_text(step)] = float(value)
     message.environment = _text(report.get("environment"))
+    measured = report.get("measurement")
+    if isinstance(measured, Mapping):
+        message.measurement.update(measured)
     policy = report.get("policy")
     if isinstance(policy, Mapping):
         message.policy.CopyFrom(_policy(policy))
 
 
 def cut_to_size(message: verification_pb2.Verification, limit: int = MAX_ANSWER) -> None:
-    """Shorten logs first, then leave out findings that only advise, last first."""
+    """Shorten logs first, then leave out the measurement and findings that only advise, last first."""
     for kept in LOG_STEPS:
         if message.ByteSize() <= limit:
             return
         for run in message.runs:
             run.log = run.log[len(run.log) - kept :] if kept and len(run.log) > kept else run.log if kept else ""
+    if message.ByteSize() > limit:
+        message.ClearField("measurement")
     while message.findings and message.ByteSize() > limit:
         advice = [i for i, f in enumerate(message.findings) if f.effect == verdict_pb2.EFFECT_ADVISES]
         # A tenth at a time: the size is counted anew every time.

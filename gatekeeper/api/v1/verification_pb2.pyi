@@ -11,6 +11,7 @@ from gatekeeper.api.v1 import run_pb2 as _run_pb2
 from gatekeeper.api.v1 import verdict_pb2 as _verdict_pb2
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
+from google.protobuf import struct_pb2 as _struct_pb2
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
@@ -121,6 +122,7 @@ class Verification(_message.Message):
     EXPIRE_TIME_FIELD_NUMBER: _builtins.int
     DIFF_DIGEST_FIELD_NUMBER: _builtins.int
     ENVIRONMENT_FIELD_NUMBER: _builtins.int
+    MEASUREMENT_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """`owners/{owner}/repositories/{repository}/changes/{key}/verifications/{verification}`."""
     revision: _builtins.int
@@ -219,6 +221,12 @@ class Verification(_message.Message):
     def expire_time(self) -> _timestamp_pb2.Timestamp:
         """When the verdict stops counting; unset where there is none."""
 
+    @_builtins.property
+    def measurement(self) -> _struct_pb2.Struct:
+        """What the tests can tell of the changed lines: `measurement` as in the JSON of `gatekeeper check`, keys may come. Unset
+        where nothing was measured, and in lists.
+        """
+
     def __init__(
         self,
         *,
@@ -257,10 +265,11 @@ class Verification(_message.Message):
         expire_time: _timestamp_pb2.Timestamp | None = ...,
         diff_digest: _builtins.str = ...,
         environment: _builtins.str = ...,
+        measurement: _struct_pb2.Struct | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["canceller", b"canceller", "create_time", b"create_time", "end_time", b"end_time", "expire_time", b"expire_time", "policy", b"policy", "progress", b"progress", "start_time", b"start_time", "submitter", b"submitter"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["canceller", b"canceller", "create_time", b"create_time", "end_time", b"end_time", "expire_time", b"expire_time", "measurement", b"measurement", "policy", b"policy", "progress", b"progress", "start_time", b"start_time", "submitter", b"submitter"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["attempt", b"attempt", "attestation", b"attestation", "base_commit", b"base_commit", "canceller", b"canceller", "create_time", b"create_time", "current", b"current", "diff_digest", b"diff_digest", "end_time", b"end_time", "environment", b"environment", "expire_time", b"expire_time", "findings", b"findings", "findings_omitted", b"findings_omitted", "head_commit", b"head_commit", "merge_group", b"merge_group", "merge_tree", b"merge_tree", "mode", b"mode", "name", b"name", "needs", b"needs", "policy", b"policy", "progress", b"progress", "purpose", b"purpose", "repair_brief", b"repair_brief", "retry", b"retry", "revision", b"revision", "runs", b"runs", "start_time", b"start_time", "state", b"state", "submitter", b"submitter", "superseded_by", b"superseded_by", "target_ref", b"target_ref", "ticket", b"ticket", "ticket_digest", b"ticket_digest", "timings_ms", b"timings_ms", "verdict", b"verdict", "waived", b"waived"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["attempt", b"attempt", "attestation", b"attestation", "base_commit", b"base_commit", "canceller", b"canceller", "create_time", b"create_time", "current", b"current", "diff_digest", b"diff_digest", "end_time", b"end_time", "environment", b"environment", "expire_time", b"expire_time", "findings", b"findings", "findings_omitted", b"findings_omitted", "head_commit", b"head_commit", "measurement", b"measurement", "merge_group", b"merge_group", "merge_tree", b"merge_tree", "mode", b"mode", "name", b"name", "needs", b"needs", "policy", b"policy", "progress", b"progress", "purpose", b"purpose", "repair_brief", b"repair_brief", "retry", b"retry", "revision", b"revision", "runs", b"runs", "start_time", b"start_time", "state", b"state", "submitter", b"submitter", "superseded_by", b"superseded_by", "target_ref", b"target_ref", "ticket", b"ticket", "ticket_digest", b"ticket_digest", "timings_ms", b"timings_ms", "verdict", b"verdict", "waived", b"waived"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
