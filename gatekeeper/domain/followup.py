@@ -117,6 +117,8 @@ class MeasuredMutant:
     """The first test that failed."""
     by_own_test: bool = False
     """True where that test is one that the change brings or alters; those are run first."""
+    by_assertion: bool = False
+    """True where that test failed because of what it asserts, not because something broke under it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,8 @@ class Trial:
 
     result: str
     test: str = ""
+    by_assertion: bool = False
+    """The test failed because of what it asserts."""
 
 
 @dataclass
@@ -101,7 +103,9 @@ def _take(found: Measurement, kind: str, row: Mapping[str, Any], probes: int, mu
         if kind == "skip":
             found.trials[number] = Trial(_word(row, "r", ("not_reached", "budget")))
         else:
-            found.trials[number] = Trial(_word(row, "r", ("killed", "survived", "timeout")), _text(row, "t"))
+            found.trials[number] = Trial(
+                _word(row, "r", ("killed", "survived", "timeout")), _text(row, "t"), _truth(row, "a")
+            )
     elif kind == "error":
         found.error = _text(row, "what")
     elif kind != "end":

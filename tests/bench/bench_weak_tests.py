@@ -3,8 +3,8 @@
     python tests/bench/bench_weak_tests.py [--seeds 50] [--libraries a,b,...] [--budget 30] [--seed 1] [--json FILE]
 
 Source distributions come from the package registry when this runs. For each library: one run finds the tests that pass,
-one finds which tests reach which function. A function that a few tests reach is taken as the change; the library's own
-tests must notice some of its mutants. Then every assertion of those tests is loosened or removed in one of the ways of
+one finds which tests reach which function. A function that a few tests reach is taken as the change; an assertion of
+the library's own tests must notice some of its mutants, else no assertion checks that function. Then every assertion of those tests is loosened or removed in one of the ways of
 `WAYS`, and the step that `gatekeeper check` uses measures again. The weak tests are *named* where the report lists, as one
 that no test notices, a mutant of those lines that the original tests notice. Same seed, same libraries: same choices; what
 is tried in a budget depends on the machine.
@@ -285,9 +285,10 @@ def seeds_of(bench: Bench, chosen: random.Random, wanted: int) -> Iterator[Seed]
         if not options:
             continue
         run_of_these = only(run, {t.split("::")[0] for t in tests})
-        before = noticed(bench.measured((code,), run_of_these, {}))
-        if not before:
-            continue
+        original = bench.measured((code,), run_of_these, {})
+        before = noticed(original)
+        if not any(m.by_assertion for m in original.mutants):
+            continue  # what these tests assert is not what checks this function
         for way, changed in options[:2]:
             after = bench.measured((code,), run_of_these, changed)
             if not after.tried:

@@ -139,7 +139,7 @@ class Plugin:
         if report.failed:
             self.failed.add(report.nodeid)
             if self.child.stop_first:
-                self.child.finish(1, report.nodeid)
+                self.child.finish(1, report.nodeid, by_assertion(report))
         elif report.when == "call" and report.outcome == "passed" and not hasattr(report, "context"):
             self.passed.add(report.nodeid)
 
@@ -151,6 +151,12 @@ class Plugin:
         """Summaries and what plug-ins do at the end are of no interest, and cost more than many a test."""
         self.gather("")
         self.child.finish(int(exitstatus), min(self.failed, default=""))
+
+
+def by_assertion(report: Any) -> bool:
+    """True where a test failed because of what it asserts, not because something broke under it."""
+    crash = getattr(getattr(report, "longrepr", None), "reprcrash", None)
+    return str(getattr(crash, "message", "")).startswith(("AssertionError", "assert ", "Failed: DID NOT RAISE"))
 
 
 def _bare(nodeid: str) -> str:
@@ -293,12 +299,12 @@ class Child:
         if event in STARTS and not self.started:
             self.started.append(event)
 
-    def finish(self, code: int, failed: str) -> int:
+    def finish(self, code: int, failed: str, asserted: bool = False) -> int:
         """In the child: say how it went and be gone."""
         if self.cover:
             multi = any(n in sys.modules for n in ("multiprocessing.popen_spawn_posix", "multiprocessing.forkserver"))
             self.send(started=bool(self.started) or multi, modules=self.driver.preloadable(self.early))
-        self.send(end=code, failed=failed)
+        self.send(end=code, failed=failed, asserted=asserted)
         os._exit(code)
 
 
@@ -550,7 +556,10 @@ class Driver:
                 continue
             failed = [r["failed"] for r in child.rows if r.get("failed")]
             result = "survived" if passed else "timeout" if child.timed_out else "killed"
-            self.out.send("mutant", m=number, r=result, n=len(tests), t=failed[0] if failed else "", wall=round(child.wall, 3))  # fmt: skip
+            asserted = any(r.get("asserted") is True for r in child.rows)
+            self.out.send(
+                "mutant", m=number, r=result, n=len(tests), t=failed[0] if failed else "", a=asserted, wall=round(child.wall, 3)
+            )  # fmt: skip
 
 
 def with_probes(tree: Any, probes: dict[int, int]) -> Any:

@@ -125,7 +125,7 @@ class Job:
             tried.append(
                 MeasuredMutant(
                     mutant.path, mutant.line, mutant.kind, mutant.before, mutant.after, result, test,
-                    bool(test) and self.is_own(test),
+                    bool(test) and self.is_own(test), trial is not None and trial.by_assertion,
                 )
             )  # fmt: skip
         return Measured(

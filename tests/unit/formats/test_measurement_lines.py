@@ -14,7 +14,7 @@ START = {"k": "start", "pytest": "9.2.0", "python": "3.11.2"}
 COVER = {"k": "cover", "r": "ran", "wall": 1.0, "n": 3, "passed": 3}
 PROBE = {"k": "probe", "p": 0, "n": 1, "t": ["tests/test_a.py::test"], "i": False}
 CONTROL = {"k": "control", "r": "ran", "wall": 1.0, "n": 3, "excluded": 1}
-KILLED = {"k": "mutant", "m": 0, "r": "killed", "n": 1, "t": "tests/test_a.py::test", "wall": 0.1}
+KILLED = {"k": "mutant", "m": 0, "r": "killed", "n": 1, "t": "tests/test_a.py::test", "a": True, "wall": 0.1}
 SKIPPED = {"k": "skip", "m": 1, "r": "budget"}
 GOOD: list[dict[str, Any]] = [START, COVER, PROBE, CONTROL, KILLED, SKIPPED]
 
@@ -61,6 +61,7 @@ def test_an_early_end_with_its_reason_is_read() -> None:
         lines([START, {**PROBE, "p": -1}]),
         lines([START, {**PROBE, "n": 1.5}]),
         lines([START, {"k": "elsewhere", "p": [7]}]),
+        lines([START, {**KILLED, "a": 1}]),
         b'{"k": "start", "pytest": NaN, "python": "3"}\n' + lines([]),
         b"[" * 100_000 + b"\n",
         b"x" * (MAX_BYTES + 1),
