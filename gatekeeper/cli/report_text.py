@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from gatekeeper.domain.decision import Outcome
 from gatekeeper.domain.finding import Finding, Seen
-from gatekeeper.domain.testrun import SuiteRun, Termination
+from gatekeeper.domain.testrun import RunRole, SuiteRun, Termination
 from gatekeeper.domain.verdict import Blame, Effect, Verdict
 from gatekeeper.errors import reasons
 from gatekeeper.formats.measurement_json import measurement_lines
@@ -39,6 +39,10 @@ SHORT = {
     "base_instruments": "the merge with the target's tests",
     "base": "the target branch",
     "new_tests_on_base": "the target's code with the change's tests",
+}
+_OWN_TESTS = {
+    RunRole.WITNESS: "by the second witness, beside tests of the gate that must fail",
+    RunRole.MEASURE: "with faults put into the changed lines",
 }
 _PLAIN = ("tests_failed", "checks_failed")
 _AS_SEEN = re.compile(r"\S+: .* on the target branch, .* on the merge result")
@@ -172,7 +176,10 @@ def wrapped(text: str, indent: str, first: str = "", *, width: int = WIDTH) -> l
 def _facts(outcome: Outcome, width: int) -> list[str]:
     lines: list[str] = []
     for run in outcome.runs:
-        lines += wrapped(f"run      {_run(run)}", "         ", width=width)
+        if run.role not in _OWN_TESTS:
+            lines += wrapped(f"run      {_run(run)}", "         ", width=width)
+    for text in _further(outcome.runs):
+        lines += wrapped(f"run      {text}", "         ", width=width)
     if outcome.environment:
         lines += wrapped(f"with     {harmless(outcome.environment, newlines=False)}", "         ", width=width)
     lines += measurement_lines(outcome.measured)
@@ -205,11 +212,25 @@ def _facts(outcome: Outcome, width: int) -> list[str]:
     return lines
 
 
+def _further(runs: Sequence[SuiteRun]) -> list[str]:
+    """Runs that hold tests or faults of the gate: their counts would be taken for those of the suite."""
+    groups: dict[tuple[str, RunRole], list[SuiteRun]] = {}
+    for run in runs:
+        if run.role in _OWN_TESTS:
+            groups.setdefault((run.suite, run.role), []).append(run)
+    return [
+        f"{harmless(suite, newlines=False)} {_OWN_TESTS[role]}: {len(rows)} {'run' if len(rows) == 1 else 'runs'}"
+        f" ({sum(r.wall_s for r in rows):.1f} s)"
+        for (suite, role), rows in groups.items()
+    ]
+
+
 def _run(run: SuiteRun) -> str:
     counts = ", ".join(f"{n} {word}" for word, n in sorted(run.counts.items())) or "no single results"
     end = f"exit {run.exit_code}" if run.termination is Termination.EXITED else run.termination.value.replace("_", " ")
+    part = ", only what was not known" if run.partial else ""
     return (
-        f"{harmless(run.suite, newlines=False)} on {_place(run.role.value)}: {end}, {counts}"
+        f"{harmless(run.suite, newlines=False)} on {_place(run.role.value)}{part}: {end}, {counts}"
         f" ({run.wall_s:.1f} s, {run.guarantee or 'no guarantee'})"
     )
 

@@ -135,9 +135,16 @@ def advice_of_many_kinds() -> Outcome:
     return made_outcome(found, [made_run({ADD: "passed"}), made_run({}, suite="lint", guarantee="exit_status")])
 
 
+def with_further_runs() -> Outcome:
+    own = [made_run({"a": "failed"}, role=RunRole.WITNESS), made_run({"b": "failed"}, role=RunRole.WITNESS)]
+    part = made_run({}, role=BASE, partial=True, exit_code=1)
+    return made_outcome([], [made_run({ADD: "passed"}), part, *own, made_run({}, role=RunRole.MEASURE)])
+
+
 KINDS: tuple[Callable[[], Outcome], ...] = (
     accepted, accepted_with_notes, failing_test, lie_in_the_claim, deleted_test, scope, secret, undecided, timed_out,
     needs_human, thirty_failures, hostile_words, advice_of_many_kinds,
+    with_further_runs,
 )  # fmt: skip
 
 
