@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import pytest
 from node_projects import (
-    BUGGY, FIXED, NEW_TEST, PROJECT, TESTS, TITLES, Judge, codes, counts, junit, node_or_skip,
+    BUGGY,
+    FIXED,
+    NEW_TEST,
+    PROJECT,
+    TESTS,
+    TITLES,
+    Judge,
+    codes,
+    counts,
+    junit,
+    node_or_skip,
 )  # fmt: skip
 
 
