@@ -26,6 +26,7 @@ _WORDS_ONLY = re.compile(
     r"\b(?:comments?|docstrings?|document\w*|docs|readme|changelog|typos?|spelling|wording|format\w*|reformat\w*"
     r"|whitespace|indent\w*|lint\w*|style|black|ruff|unused|dead code|licen[cs]e|copyright|header|grammar\w*"
     # What only a reader of the source sees: types and the pragmas of static tools.
+    r"|explain\w*|describ\w*|clarif\w*|mention\w*|examples?|notes?|annotat\w*|reword\w*|rephras\w*|translat\w*|version"
     r"|mypy|pyright|pyre|pytype|pylint|flake8|pyflakes|pycodestyle|pydocstyle|isort|sonar\w*|codeql|noqa|pragmas?"
     r"|type[- ](?:hints?|annotations?|check\w*|ignores?|comments?)|typing|typeshed)\b",
     re.IGNORECASE,
@@ -33,6 +34,7 @@ _WORDS_ONLY = re.compile(
 _SAME_BEHAVIOUR = re.compile(
     r"\b(?:refactor\w*|clean\w*|tidy\w*|simplif\w*|renam\w*|reorder\w*|sort imports?)\b", re.IGNORECASE
 )
+_TESTS_ONLY = re.compile(r"\b(?:tests?|cover\w*|benchmarks?|prepar\w*|mov(?:e|es|ed|ing)|split\w*|merg(?:e|es|ing) (?:files|modules))\b", re.IGNORECASE)  # fmt: skip
 _SAID = re.compile(
     r"\b(?:fix(?:ed|es)?|repair(?:ed|s)?|implement(?:ed|s)?|correct(?:ed|s)?|solved?|resolved?|chang(?:ed|es)|now|handled?"
     r"|added?|adjust(?:ed|s)?)\b",
@@ -48,15 +50,20 @@ def nothing_done(evidence: Evidence, modules: Modules) -> tuple[Finding, ...]:
     paths = evidence.change.paths
     ticket = evidence.ticket
     goal = " ".join([ticket.title, ticket.goal, *ticket.acceptance])
-    if not paths or not _WANTED.search(goal) or _SAME_BEHAVIOUR.search(goal) or not _code_allowed(evidence, modules):
+    wanted = bool(_WANTED.search(goal))
+    # Without one of those words a plan in English still speaks of what the code does, unless it speaks of words alone.
+    spoken = wanted or (goal.isascii() and not _WORDS_ONLY.search(goal) and not _TESTS_ONLY.search(goal))
+    if not paths or not spoken or _SAME_BEHAVIOUR.search(goal) or not _code_allowed(evidence, modules):
         return ()
     touched = [p.path for p in paths if p.path.endswith(".py") and modules.instruments.kind(p.path) is None]
     others = [p for p in paths if p.path not in touched and modules.instruments.kind(p.path) not in _TESTS]
     if not all(p.path.lower().endswith(_PROSE) for p in others) or not _idle(evidence, modules, touched):
         return ()
     effect = _effect(evidence, modules, goal, touched)
-    if effect is None:
+    if effect is None or (not wanted and not touched):
         return ()
+    if not wanted and effect is Effect.BLOCKS:
+        effect = Effect.ASKS
     what = f"{', '.join(touched[:5])} do the same as before" if touched else "no file of the code is changed"
     message = f"The ticket asks for other behaviour ({ticket.title[:120]!r}); {what}."
     return (finding("NOTHING_DONE", message, path=touched[0] if touched else None, key="nothing", effect=effect),)

@@ -171,3 +171,19 @@ def test_other_names_of_locals_and_switches_that_nobody_turns_do_nothing(text):
 )  # fmt: skip
 def test_parameters_swapped_names_and_switches_that_somebody_turns_do_something(text):
     assert nothing(text) == []
+
+
+@pytest.mark.parametrize(
+    ("goal", "found"),
+    [
+        ("order() joins what touches.", [("NOTHING_DONE", "asks")]),
+        ("Explain order() better.", []),
+        ("Describe what order() returns.", [("NOTHING_DONE", "advises")]),
+        ("order() の説明を直す。", []),
+    ],
+)
+def test_a_plan_without_the_usual_words_is_still_a_plan_for_code(goal, found):
+    text = BASE.replace("found", "result")
+    evidence = tree_evidence(REPO, {"lib/core.py": text}, goal=goal)
+    claim = replace(evidence.claim, summary="order() joins what touches now.")
+    assert codes({"lib/core.py": text}, ticket=evidence.ticket, claim=claim) == found
