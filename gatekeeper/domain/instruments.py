@@ -14,7 +14,7 @@ from enum import StrEnum
 
 from gatekeeper.domain.globs import matches_any
 from gatekeeper.domain.settings import Settings
-from gatekeeper.domain.ticket import Suite
+from gatekeeper.domain.ticket import Suite, SuiteKind
 from gatekeeper.domain.tree import Tree, text
 
 SETTINGS_FILE = ".gatekeeper.toml"
@@ -96,7 +96,10 @@ def scripts_of(suites: Iterable[Suite], base: Tree | None) -> frozenset[str]:
     if base is None:
         return frozenset()
     found: set[str] = set()
-    frontier = [(suite.command, suite.workdir) for suite in suites]
+    # What a linter is given to look at is no script of it, whatever it is called.
+    frontier = [
+        (suite.command if suite.kind is SuiteKind.TEST else _started(suite.command), suite.workdir) for suite in suites
+    ]
     for _ in range(_SCRIPT_DEPTH):
         following: list[tuple[str, str]] = []
         for line, workdir in frontier:
@@ -106,6 +109,38 @@ def scripts_of(suites: Iterable[Suite], base: Tree | None) -> frozenset[str]:
                     following.append((text(base, path) or "", posixpath.dirname(path)))
         frontier = following
     return frozenset(found)
+
+
+def _started(command: str) -> str:
+    """The words of a command that name what it starts or takes its settings from: programs, and values of options."""
+    kept: list[str] = []
+    for part in re.split(r"[;&|()\n]+", command[:200_000]):
+        words = part.split()
+        while words and re.fullmatch(r"[A-Za-z_]\w*=.*", words[0]):
+            words.pop(0)
+        waiting = True  # for the program, then for what an interpreter is given first
+        for index, word in enumerate(words):
+            before = words[index - 1] if index else ""
+            if word.startswith("-"):
+                kept.append(word)
+            elif waiting:
+                kept.append(word)
+                waiting = before != "-m" and _INTERPRETER.fullmatch(word.rsplit("/", 1)[-1]) is not None
+                waiting = waiting or re.fullmatch(r"[A-Za-z_]\w*=.*|\d+", word) is not None
+            elif _valued(before, word):
+                kept.append(word)
+    return " ".join(kept)
+
+
+def _valued(option: str, word: str) -> bool:
+    """Whether `word` can be the value of `option`; source code behind a switch is what the tool looks at."""
+    code = (".py", ".pyi", ".ts", ".tsx", ".jsx", ".go", ".rs", ".java", ".c", ".cc", ".cpp", ".h", ".rb", ".sh")
+    return option.startswith("-") and option != "-m" and "=" not in option and not word.endswith(code)
+
+
+_INTERPRETER = re.compile(
+    r"python[\d.]*|(?:ba|da|z)?sh|node|ruby|perl|env|exec|time|nice|make|source|\.|deno|bun|tsx|ts-node|uv|run"
+)
 
 
 def _mentioned(line: str, workdir: str, base: Tree) -> Iterable[str]:

@@ -87,7 +87,21 @@ class Situation:
             path = "/".join(parts[:end]) + ".py"
             if path in self.evidence.base.entries or path in self.evidence.merged.entries:
                 return replace(case, id="::".join([path, *parts[end:], name]))
-        return case
+        place = self._classes.get(head.split("$", 1)[0])
+        return replace(case, id=f"{place}::{name}") if place else case
+
+    @cached_property
+    def _classes(self) -> dict[str, str]:
+        """Source files by the class name that JUnit has for them, in languages where a class lies in a file of its name."""
+        table: dict[str, str] = {}
+        for tree in (self.evidence.merged, self.evidence.base):
+            for path in tree.entries:
+                stem, dot, ending = path.rpartition(".")
+                if dot and ending in ("java", "kt", "scala", "groovy"):
+                    parts = stem.split("/")
+                    for start in range(len(parts)):
+                        table.setdefault(".".join(parts[start:]), path)
+        return table
 
     @cached_property
     def merged(self) -> Results | None:
