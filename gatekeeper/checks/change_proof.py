@@ -63,7 +63,7 @@ def _cannot_fail(evidence: Evidence, measured: Measured) -> Finding | None:
     first = tried[0]
     names = ", ".join(measured.own_tests[:5])
     return finding(
-        "TESTS_CANNOT_FAIL",
+        "TESTS_NOTICE_NOTHING",
         f"The change's own tests ({names}) run its lines, pass without the change as well, and notice none of "
         f"{len(tried)} faults put into those lines.",
         path=first.path,

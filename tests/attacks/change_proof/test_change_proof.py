@@ -50,7 +50,7 @@ SWALLOWS = """
 def test_tests_that_swallow_their_failures_are_named(scene: Scene, tier: Risk, effect: Effect) -> None:
     base = {**INIT, "pkg/bill.py": BROKEN, "tests/test_bill.py": OLD_TEST}
     merged = {**INIT, "pkg/bill.py": MENDED, "tests/test_bill.py": OLD_TEST, "tests/test_taxed.py": SWALLOWS}
-    assert said(scene.measured(base, merged, tier=tier)) == [("TESTS_CANNOT_FAIL", effect)]
+    assert said(scene.measured(base, merged, tier=tier)) == [("TESTS_NOTICE_NOTHING", effect)]
 
 
 def test_an_honest_fix_with_its_regression_test_is_let_through(scene: Scene) -> None:

@@ -60,7 +60,7 @@ def test_nothing_is_said_without_a_measurement() -> None:
     ("tier", "effect"), [(Risk.LOW, Effect.ADVISES), (Risk.MEDIUM, Effect.ASKS), (Risk.HIGH, Effect.ASKS)]
 )
 def test_tests_that_notice_nothing_ask_a_person_where_it_matters(tier: Risk, effect: Effect) -> None:
-    assert codes(replace(BLIND, tier=tier)) == [("TESTS_CANNOT_FAIL", effect)]
+    assert codes(replace(BLIND, tier=tier)) == [("TESTS_NOTICE_NOTHING", effect)]
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_tests_that_notice_nothing_ask_a_person_where_it_matters(tier: Risk, eff
     ids=["fails before", "notices one", "hangs on one", "breaks on one", "too few tried"],
 )
 def test_tests_that_may_notice_something_are_not_said_to_notice_nothing(look_alike: Measured) -> None:
-    assert "TESTS_CANNOT_FAIL" not in {code for code, _ in codes(look_alike)}
+    assert "TESTS_NOTICE_NOTHING" not in {code for code, _ in codes(look_alike)}
 
 
 UNRUN = Measured(
