@@ -55,7 +55,7 @@ def weakened_limits(evidence: Evidence) -> tuple[Finding, ...]:
                 finding("LIMIT_LOWERED", f"{path} can no longer be read, so its limits no longer hold.", path=path)
             )
             continue
-        moved = _settings_elsewhere(evidence, path)
+        moved = _settings_elsewhere(evidence, path) | {_plain_key(k): v for k, v in after.items()}
         weaker = [
             w
             for key in sorted({*before, *after})

@@ -216,3 +216,12 @@ def test_ci_may_move_to_another_system_with_all_its_checks():
 def test_ci_that_loses_a_check_on_the_way_is_stopped(new):
     found = check(tree_evidence({".travis.yml": TRAVIS}, {".travis.yml": None, W: new}))
     assert ("CI_CHECK_REMOVED", "blocks") in [(f.code, f.effect.value) for f in found]
+
+
+def test_strict_stands_for_the_switches_that_it_holds():
+    old = "[tool.mypy]\ndisallow_untyped_defs = true\nwarn_unreachable = true\n"
+    new = "[tool.mypy]\nstrict = true\nwarn_unreachable = true\n"
+    assert check(tree_evidence({"pyproject.toml": old}, {"pyproject.toml": new})) == ()
+    [found] = check(tree_evidence({"pyproject.toml": old}, {"pyproject.toml": "[tool.mypy]\nstrict = true\n"}))
+    assert "warn_unreachable" in found.message
+    assert "disallow_untyped_defs" not in found.message
