@@ -111,7 +111,7 @@ def test_new_complaints_have_their_place(judge):
     report = judge({"app.py": "import os\n" + FIXED + "\n\ndef two() -> int:\n    return 'x'\n"}, claim=CLAIM)
     assert report["verdict"] == "rejected"
     found = {(r["code"], r["path"], r["line"]) for r in report["reasons"]}
-    assert found == {("CHECKS_FAILED", "app.py", 1), ("CHECKS_FAILED", "app.py", 6)}, report["reasons"]
+    assert found == {("CHECKS_FAILED", "app.py", 1), ("CHECKS_FAILED", "app.py", 7)}, report["reasons"]
     assert {r["category"] for r in report["reasons"]} == {"checks_failed"}
 
 
