@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 
 from gatekeeper.domain.evidence import Evidence
 from gatekeeper.domain.finding import Finding, Seen, finding, saw
 from gatekeeper.domain.submission import Claim
 from gatekeeper.domain.testrun import CaseResult, Outcome, RunRole, SuiteRun
 from gatekeeper.domain.ticket import Suite, SuiteKind
-from gatekeeper.domain.tree import text
+from gatekeeper.domain.tree import Tree, text
 from gatekeeper.errors import CouldNotCheck
+from gatekeeper.formats import python_code
 from gatekeeper.formats.command_lines import essence
 from gatekeeper.formats.go_names import GoNames
 from gatekeeper.formats.javascript_titles import Titles
@@ -143,16 +144,44 @@ def _moved(evidence: Evidence) -> Callable[[Key], bool]:
         return lambda _: False
     touched = {p.path for p in evidence.change.paths}
 
-    def theirs(key: Key) -> bool:
-        parts = key[0].split(".")
-        return not any("/".join(parts[:n]) + ".py" in touched for n in range(1, len(parts) + 1))
+    return lambda key: _touched(key, touched) is None
 
-    return theirs
+
+def _brought(evidence: Evidence) -> Callable[[Key], bool]:
+    """Whether a test that ran may have come with the target's own new commits: as `_moved`, or the author's own version
+    of a touched file does not define it.
+    """
+    if evidence.change.merge_base == evidence.change.base:
+        return lambda _: False
+    touched = {p.path for p in evidence.change.paths}
+    defined: dict[str, set[str]] = {}
+
+    def brought(key: Key) -> bool:
+        path = _touched(key, touched)
+        if path is None:
+            return True
+        if path not in defined:
+            defined[path] = _defined(evidence.head, path)
+        return bool(defined[path]) and key[1].partition("[")[0] not in defined[path]
+
+    return brought
+
+
+def _touched(key: Key, touched: Container[str]) -> str | None:
+    parts = key[0].split(".")
+    files = ("/".join(parts[:n]) + ".py" for n in range(1, len(parts) + 1))
+    return next((f for f in files if f in touched), None)
+
+
+def _defined(tree: Tree | None, path: str) -> set[str]:
+    """Last names of all functions and classes of a file; empty where that cannot be said."""
+    parsed = python_code.parse(text(tree, path)) if tree is not None else None
+    return {name.rsplit(".", 1)[-1] for name, _ in python_code.definitions(parsed)} if parsed is not None else set()
 
 
 def _cases(evidence: Evidence, claim: Claim, runs: list[SuiteRun], unsteady: frozenset[str]) -> list[Finding]:
     """Outcomes as multisets by (class name, name), the side on which both notations meet without doubt."""
-    theirs = _moved(evidence)
+    theirs, brought = _moved(evidence), _brought(evidence)
     scripts = {s.name for s in evidence.suites if s.runner in _JAVASCRIPT}
     titled = {c.id for r in runs if r.suite in scripts for c in r.cases}
     titles = Titles(titled, (c.id for r in claim.reports for c in r.cases) if titled else ())
@@ -164,7 +193,7 @@ def _cases(evidence: Evidence, claim: Claim, runs: list[SuiteRun], unsteady: fro
         return titles.seen(test_id) if test_id in titled else golang.seen(test_id) or junit_key(test_id)
 
     def elsewhere(key: Key) -> bool:
-        return theirs(key) and not (titles.paths(key) | golang.paths(key)) & {p.path for p in evidence.change.paths}
+        return brought(key) and not (titles.paths(key) | golang.paths(key)) & {p.path for p in evidence.change.paths}
 
     fickle = {own(i) for i in unsteady}
     seen = _table((c for r in runs for c in r.cases), own)

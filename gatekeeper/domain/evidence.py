@@ -73,6 +73,8 @@ class Evidence:
     code_before: ScanReport | None = None
     """The code scan of the base's blobs at the changed paths, to tell old findings from new ones."""
 
+    head: Tree | None = None
+    """The author's own tree, where the target moved and the merge result is another; None where they are the same."""
     witnessed: Witnessed | None = None
     measured: Measured | None = None
     flaky: Flaky | None = None

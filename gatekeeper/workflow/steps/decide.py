@@ -96,6 +96,7 @@ def evidence_of(
         code=code.after if code else missing,
         secrets_before=secrets.before if secrets else None,
         code_before=code.before if code else None,
+        head=tools.git.tree(mirror, change.head_tree) if change.head_tree != change.merge_tree else None,
         witnessed=gathered.witnessed,
         measured=gathered.measured,
         flaky=gathered.flaky,

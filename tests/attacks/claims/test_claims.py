@@ -10,6 +10,7 @@ from evidence_builder import HEAD, build_claim, build_evidence, build_run
 
 from gatekeeper.checks.rerun_match import check
 from gatekeeper.domain.submission import ABSENT_CLAIM
+from gatekeeper.domain.tree import MemoryTree
 from gatekeeper.formats.claim import parse_claim
 from gatekeeper.formats.junit_xml import contradictions, parse_junit
 
@@ -122,6 +123,23 @@ def test_a_moved_target_excuses_nothing_in_files_that_the_change_touched() -> No
     )
     moved = replace(evidence, change=replace(evidence.change, merge_base="e" * 40))
     assert {f.code for f in check(moved)} == {"CLAIM_INCOMPLETE"}
+
+
+def test_a_test_that_the_target_added_to_a_touched_file_is_not_missing_and_an_invented_one_is() -> None:
+    own = "def test_one(): ...\n\n\nclass TestX:\n    def test_two(self): ...\n"
+    merged = own + "\n\ndef test_three(): ...\n"
+
+    def seen(said: dict[str, str], run: dict[str, str]) -> set[str]:
+        evidence = build_evidence(
+            {"tests/test_a.py": "a"}, {"tests/test_a.py": merged}, claim=build_claim(said), runs=[build_run(run)]
+        )
+        change = replace(evidence.change, merge_base="e" * 40)
+        head = MemoryTree.of({"tests/test_a.py": own})
+        return {f.code for f in check(replace(evidence, change=change, head=head))}
+
+    assert seen({A: "passed", B: "passed"}, GREEN) == set()
+    assert seen({A: "passed"}, GREEN) == {"CLAIM_INCOMPLETE"}
+    assert seen(GREEN, {A: "passed", B: "passed"}) == {"CLAIM_PASSED_NOT_SEEN"}
 
 
 def test_subtests_that_pytest_counts_in_the_header_are_no_contradiction() -> None:
