@@ -76,6 +76,8 @@ _TEXT_ARGUMENTS = {"help", "description", "msg", "message", "doc", "title", "epi
 _ABOUT = {"isinstance", "getattr", "setattr", "hasattr", "issubclass", "len", "super"}
 """Calls in which another argument is a fault of another kind: it raises at once."""
 _SAME_EITHER_WAY = {"min", "max", "gcd", "lcm", "isclose", "hypot", "samefile", "assertEqual"}
+_EMPTIED = "(lambda v: type(v)() if v and type(v) in (bool, int, float, str, bytes, list, tuple, dict, set) else None)"
+"""A value of the same type where there is one: what only breaks on None is noticed by any test that runs the line."""
 _OPERATOR = re.compile(r"not\s+in\b|is\s+not\b|in\b|is\b|<=|>=|==|!=|<|>")
 
 
@@ -166,6 +168,10 @@ def _returned(node: ast.Return, text: SourceText) -> Iterator[Fault]:
         yield Fault(start, end, "False", "value returned", f"return {words}", "return False", PLAIN)
     else:
         yield Fault(start, end, "None", "value returned", f"return {words}", "return None", GROSS)
+        if not isinstance(value, ast.Constant | ast.Starred | ast.Tuple | ast.Yield | ast.YieldFrom | ast.Await):
+            yield Fault(
+                start, end, f"{_EMPTIED}({words})", "value emptied", f"return {words}", "leaving the value empty", PLAIN
+            )
 
 
 def _is_truth(node: ast.expr) -> bool:
@@ -230,7 +236,10 @@ def _assigned(node: ast.Assign | ast.AnnAssign, text: SourceText) -> Iterator[Fa
         yield Fault(start, end, "pass", "statement removed", words, "nothing", GROSS)
         if not isinstance(value, ast.Constant):
             first, last = text.span(value)
-            yield Fault(first, last, "None", "value assigned", words, f"{text.of(start, first).strip()} None", PLAIN)
+            yield Fault(first, last, "None", "value assigned", words, f"{text.of(start, first).strip()} None", EDGE)
+            if not isinstance(value, ast.Starred | ast.Tuple | ast.Yield | ast.YieldFrom | ast.Await):
+                emptied = f"{_EMPTIED}({text.of(first, last)})"
+                yield Fault(first, last, emptied, "value emptied", words, "leaving the value empty", PLAIN)
     elif not (isinstance(value, ast.Constant) or any(isinstance(t, ast.Tuple | ast.List) for t in targets)):
         first, last = text.span(value)
         yield Fault(first, last, "None", "value assigned", words, f"{text.of(start, first).strip()} None", GROSS)
