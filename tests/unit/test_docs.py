@@ -44,7 +44,7 @@ def test_every_link_of_the_documents_leads_somewhere():
 
 
 def test_no_document_names_a_registry_host_or_a_path_of_a_machine():
-    bad = re.compile(r"(pypi|npmjs|pythonhosted|crates|golang|maven)\.(org|io|com)|/" + "work/(main|shared)")
+    bad = re.compile(r"(pypi|npmjs|pythonhosted|crates|golang|maven)\.(org|io|com)\b|/" + "work/(main|shared)")
     for page in ROOT.rglob("*"):
         if (
             page.is_file()

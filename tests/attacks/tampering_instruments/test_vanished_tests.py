@@ -231,8 +231,8 @@ def test_ids_from_junit_are_placed(judge):
 
 
 def test_other_languages_are_asked_about_a_new_name(judge):
-    was, now = {"sum.test.js::adds": "passed"}, {"sum.test.js::adds two": "passed"}
-    found = judge({"sum.test.js": "1"}, {"sum.test.js": "2"}, was=was, now=now, restored=was)
+    was, now = {"spec/sum_spec.rb::adds": "passed"}, {"spec/sum_spec.rb::adds two": "passed"}
+    found = judge({"spec/sum_spec.rb": "1"}, {"spec/sum_spec.rb": "2"}, was=was, now=now, restored=was)
     assert found["TEST_REMOVED"].effect == "asks"
 
 
