@@ -53,7 +53,8 @@ def _weight(measured: Measured) -> Effect:
 def _cannot_fail(evidence: Evidence, measured: Measured) -> Finding | None:
     """The change's own tests run its lines and notice no fault in them, nor the absence of the change."""
     del evidence
-    if not measured.own_tests or measured.failed_before:
+    # Only a test that is known to pass without the change says nothing of it.
+    if not measured.own_tests or measured.failed_before or not set(measured.own_tests) <= set(measured.passed_before):
         return None
     reached = {(one.path, one.line) for one in measured.lines if one.own_tests and not one.at_import}
     tried = [m for m in measured.tried if (m.path, m.line) in reached]

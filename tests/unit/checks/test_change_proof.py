@@ -67,12 +67,13 @@ def test_tests_that_notice_nothing_ask_a_person_where_it_matters(tier: Risk, eff
     "look_alike",
     [
         replace(BLIND, failed_before=(OWN,)),
+        replace(BLIND, passed_before=()),
         replace(BLIND, mutants=(*BLIND.mutants, mutant(1, MutantResult.KILLED, test=OWN, own=True))),
         replace(BLIND, mutants=(*BLIND.mutants, mutant(1, MutantResult.TIMED_OUT))),
         replace(BLIND, mutants=(*BLIND.mutants, mutant(1, MutantResult.KILLED))),
         replace(BLIND, mutants=survivors(1, each=2)),
     ],
-    ids=["fails before", "notices one", "hangs on one", "breaks on one", "too few tried"],
+    ids=["fails before", "not known before", "notices one", "hangs on one", "breaks on one", "too few tried"],
 )
 def test_tests_that_may_notice_something_are_not_said_to_notice_nothing(look_alike: Measured) -> None:
     assert "TESTS_NOTICE_NOTHING" not in {code for code, _ in codes(look_alike)}
