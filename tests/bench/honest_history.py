@@ -324,7 +324,9 @@ def main() -> int:
     one.add_argument("--scratch", type=Path, required=True)
     one.add_argument("--again", help="a verdict, a code, the beginning of a commit id, failed, or all")
     one.add_argument("--rejudge", help="as --again, and none that has no result yet")
-    one.add_argument("--alone", action="store_true", help="only the runs that decide and compare: no witness, no mutants")
+    one.add_argument(
+        "--alone", action="store_true", help="only the runs that decide and compare: no witness, no mutants"
+    )
     one.add_argument("--jobs", type=int, default=1)
     one.add_argument("--timeout", type=float, default=120.0)
     one.set_defaults(run=judge_all)

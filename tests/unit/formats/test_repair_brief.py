@@ -112,4 +112,12 @@ def test_whatever_the_change_says_it_stays_a_quotation(words, log, path, suite, 
     # What remains differs from the plain brief only behind a beginning of the gate.
     allowed = ("REJECTED", "1. ", "  - ", "    permitted", "(it wrote nothing)", "The output of the failing")
     assert all(line.startswith(allowed) for line in left), left
-    assert not {unicodedata.category(c) for c in re.sub(r"[\n\t]", "", text)} & {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+    assert not {unicodedata.category(c) for c in re.sub(r"[\n\t]", "", text)} & {
+        "Cc",
+        "Cf",
+        "Cs",
+        "Co",
+        "Cn",
+        "Zl",
+        "Zp",
+    }
