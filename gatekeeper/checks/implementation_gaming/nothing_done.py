@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import re
+from collections import Counter
 
 from gatekeeper.checks.implementation_gaming.modules import Modules
 from gatekeeper.domain.evidence import Evidence
@@ -94,6 +96,25 @@ def _idle(evidence: Evidence, modules: Modules, touched: list[str]) -> bool:
     return True
 
 
+def _edited(evidence: Evidence, path: str) -> bool:
+    """Something that stood in the file is gone or reads otherwise; a file to which tests were only added is not edited."""
+    before, after = (python_code.parse(text(tree, path)) for tree in (evidence.base, evidence.merged))
+    if before is None or after is None:
+        return True
+    left = Counter(python_code.meaning(s) for s in before.body)
+    left.subtract(python_code.meaning(s) for s in after.body)
+    changed = [s for s in before.body if left[python_code.meaning(s)] > 0]
+    return any(not isinstance(s, ast.ClassDef) or not _only_grown(s, after) for s in changed)
+
+
+def _only_grown(old: ast.ClassDef, after: ast.Module) -> bool:
+    """The class has all that it had, and more."""
+    new = next((s for s in after.body if isinstance(s, ast.ClassDef) and s.name == old.name), None)
+    if new is None:
+        return False
+    return not Counter(map(python_code.meaning, old.body)) - Counter(map(python_code.meaning, new.body))
+
+
 def _names(evidence: Evidence, path: str) -> frozenset[str]:
     """Names that a module takes from others."""
     tree = python_code.parse(text(evidence.merged, path))
@@ -107,16 +128,18 @@ def _effect(evidence: Evidence, modules: Modules, goal: str, touched: list[str])
     said = not words or bool(_SAID.search(words))
     if _WORDS_ONLY.search(goal):
         return Effect.ADVISES if said and touched else None
-    told_elsewhere = any(
+    red = any(
         c.outcome in (Outcome.FAILED, Outcome.ERRORED)
         for r in evidence.runs
         if r.role is RunRole.MERGED
         for c in r.cases
-    ) or any(p.old is not None and modules.instruments.kind(p.path) in _TESTS for p in evidence.change.paths)
+    )
+    tests = [p.path for p in evidence.change.paths if p.old is not None and modules.instruments.kind(p.path) in _TESTS]
     if not touched:
-        # Edited and red tests speak for themselves; the target may have solved it meanwhile.
+        # Tests at work and red tests speak for themselves; the target may have solved it meanwhile.
         moved_on = evidence.change.base != evidence.change.merge_base
-        return Effect.ASKS if said and not told_elsewhere and not moved_on else None
+        return Effect.ASKS if said and not red and not tests and not moved_on else None
+    told_elsewhere = red or any(_edited(evidence, path) for path in tests)
     if told_elsewhere:
         return Effect.ADVISES
     return Effect.BLOCKS if said and not claim.not_done else Effect.ASKS

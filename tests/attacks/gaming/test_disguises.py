@@ -187,3 +187,19 @@ def test_a_plan_without_the_usual_words_is_still_a_plan_for_code(goal, found):
     evidence = tree_evidence(REPO, {"lib/core.py": text}, goal=goal)
     claim = replace(evidence.claim, summary="order() joins what touches now.")
     assert codes({"lib/core.py": text}, ticket=evidence.ticket, claim=claim) == found
+
+
+@pytest.mark.parametrize(
+    ("tests", "effect"),
+    [
+        (TESTS + "\n\ndef test_more():\n    assert order([]) == []\n", "blocks"),
+        (TESTS.replace("[1, 3]", "[3, 1]"), "advises"),
+        (TESTS.replace("def test_order", "def test_sorted"), "advises"),
+    ],
+)
+def test_a_test_beside_a_fix_that_does_nothing_excuses_it_only_where_a_test_was_edited(tests, effect):
+    after = {"lib/core.py": BASE.replace("found", "result"), "tests/test_core.py": tests}
+    evidence = tree_evidence(REPO, after, goal="order() must be stable.")
+    claim = replace(evidence.claim, summary="Fixed order().")
+    found = [f.effect.value for f in check(replace(evidence, claim=claim)) if f.code == "NOTHING_DONE"]
+    assert found == [effect]
