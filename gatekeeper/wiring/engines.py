@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,7 +29,10 @@ if TYPE_CHECKING:
     from gatekeeper.adapters.opa_policy import OpaPolicy
     from gatekeeper.adapters.rego_policy import RegoPolicy
     from gatekeeper.adapters.semgrep_scanner import SemgrepScanner
-    from gatekeeper.domain.ports import ToolchainBuilder
+    from gatekeeper.domain.ports import TestEnvironment, ToolchainBuilder
+    from gatekeeper.domain.settings import EnvironmentSettings
+    from gatekeeper.domain.ticket import Suite
+    from gatekeeper.domain.tree import Tree
 
 
 def policy_engine(directory: Path | None = None, settings: PolicySettings | None = None) -> RegoPolicy | OpaPolicy:
@@ -116,12 +121,42 @@ def toolchains(where: Paths) -> tuple[ToolchainBuilder, ...]:
     """Languages other than Python, for the environment of the tests, then what the operator adds."""
     from gatekeeper.adapters.bubblewrap_sandbox import TREE
     from gatekeeper.adapters.environment_builder.store import built, inventory
-    from gatekeeper.adapters.go_toolchain import GoToolchain
-    from gatekeeper.adapters.node_toolchain import NodeToolchain
     from gatekeeper.adapters.prepared_toolchains import PreparedToolchains
 
+    def node() -> ToolchainBuilder:
+        from gatekeeper.adapters.node_toolchain import NodeToolchain
+
+        return NodeToolchain(where, TREE, built)
+
+    def go() -> ToolchainBuilder:
+        from gatekeeper.adapters.go_toolchain import GoToolchain
+
+        return GoToolchain(where, built)
+
     prepared = PreparedToolchains(where, machine.gate_settings(where).environment, built, inventory)
-    return (NodeToolchain(where, TREE, built), GoToolchain(where, built), prepared)
+    return (
+        _LateToolchain(("node", "jest", "vitest"), "package.json", node),
+        _LateToolchain(("go",), "go.mod", go),
+        prepared,
+    )
+
+
+@dataclass(frozen=True)
+class _LateToolchain:
+    """A toolchain that is imported where a suite names its runner or the base holds a project of its language."""
+
+    runners: tuple[str, ...]
+    marker: str
+    make: Callable[[], ToolchainBuilder]
+
+    def extend(
+        self, environment: TestEnvironment, base: Tree, settings: EnvironmentSettings, suites: Sequence[Suite]
+    ) -> TestEnvironment:
+        """See `domain.ports.ToolchainBuilder.extend`."""
+        named = any(s.runner in self.runners for s in suites)
+        if not named and not any(p.rsplit("/", 1)[-1] == self.marker for p in base.entries):
+            return environment
+        return self.make().extend(environment, base, settings, suites)
 
 
 def secret_scanner(where: Paths) -> KingfisherScanner:

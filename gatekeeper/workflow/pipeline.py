@@ -24,10 +24,11 @@ from gatekeeper.domain.ticket import Ticket
 from gatekeeper.domain.verdict import Mode, Verdict, worst
 from gatekeeper.errors import GatekeeperError, UsageError
 from gatekeeper.workflow.gathered import Gathered
-from gatekeeper.workflow.steps import again, checkout, intake, measure, plan, rerun, scan, witness
+from gatekeeper.workflow.steps import checkout, intake, plan, rerun, scan
 from gatekeeper.workflow.tools import Tools
 
 if TYPE_CHECKING:
+    from gatekeeper.domain.followup import Flaky, Measured, Witnessed
     from gatekeeper.workflow.steps import attest, decide
 
 
@@ -42,10 +43,10 @@ def step_table(tools: Tools) -> dict[str, Callable[..., Any]]:
         "rerun": rerun.one,
         "secrets": scan.secrets,
         "code": scan.code,
-        "again": again.run,
-        "witness": witness.run,
-        "witness_again": witness.recheck,
-        "measure": measure.run,
+        "again": _again,
+        "witness": _witness,
+        "witness_again": _witness_again,
+        "measure": _measure,
         "decide": _decide,
         "attest": _attest_step,
     }
@@ -54,7 +55,31 @@ def step_table(tools: Tools) -> dict[str, Callable[..., Any]]:
 
 def load_late_steps() -> None:
     """Import what only the steps after the runs need: half of all modules. Call it while tests run, or not at all."""
-    from gatekeeper.workflow.steps import attest, decide  # noqa: F401
+    from gatekeeper.workflow.steps import again, attest, decide, measure  # noqa: F401
+
+
+def _again(*args: Any) -> Flaky | None:
+    from gatekeeper.workflow.steps import again
+
+    return again.run(*args)
+
+
+def _witness(*args: Any) -> Witnessed | None:
+    from gatekeeper.workflow.steps import witness
+
+    return witness.run(*args)
+
+
+def _witness_again(*args: Any) -> Witnessed | None:
+    from gatekeeper.workflow.steps import witness
+
+    return witness.recheck(*args)
+
+
+def _measure(*args: Any) -> Measured | None:
+    from gatekeeper.workflow.steps import measure
+
+    return measure.run(*args)
 
 
 def _decide(*args: Any) -> decide.Decided:
