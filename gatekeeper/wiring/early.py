@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from gatekeeper.config import Paths, paths
 
 if TYPE_CHECKING:
-    from gatekeeper.adapters.kingfisher_scanner.scanner import KingfisherScanner
     from gatekeeper.worker_process import Worker
 
 _begun: list[tuple[Paths, Worker]] = []
@@ -32,17 +31,13 @@ def begin() -> None:
         return
 
 
-def secret_scanner(where: Paths) -> KingfisherScanner:
-    """The secret scanner, its rules loading: over the worker begun early where it was for the same place."""
-    from gatekeeper.adapters.kingfisher_scanner.scanner import KingfisherScanner
-
-    begun = None
+def taken(where: Paths) -> Worker | None:
+    """The worker that was begun for this place, which is the caller's now; one for another place is ended."""
+    found = None
     while _begun:
         place, worker = _begun.pop()
-        if place == where and begun is None:
-            begun = worker
+        if place == where and found is None:
+            found = worker
         else:
             worker.kill()
-    scanner = KingfisherScanner(where.cache, where.state, begun=begun)
-    scanner.start()
-    return scanner
+    return found

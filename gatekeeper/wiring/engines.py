@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from gatekeeper.domain.settings import EnvironmentSettings
     from gatekeeper.domain.ticket import Suite
     from gatekeeper.domain.tree import Tree
+    from gatekeeper.worker_process import Worker
 
 
 def policy_engine(directory: Path | None = None, settings: PolicySettings | None = None) -> RegoPolicy | OpaPolicy:
@@ -159,11 +160,13 @@ class _LateToolchain:
         return self.make().extend(environment, base, settings, suites)
 
 
-def secret_scanner(where: Paths) -> KingfisherScanner:
-    """The secret scanner. Call `start()` early: its rules load beside other work."""
+def secret_scanner(where: Paths, begun: Worker | None = None) -> KingfisherScanner:
+    """The secret scanner, over a worker that was begun for the same place. Call `start()` early: its rules load beside
+    other work.
+    """
     from gatekeeper.adapters.kingfisher_scanner.scanner import KingfisherScanner
 
-    return KingfisherScanner(where.cache, where.state)
+    return KingfisherScanner(where.cache, where.state, begun=begun)
 
 
 def code_scanner() -> SemgrepScanner:

@@ -43,8 +43,9 @@ def check_tools(
         policy = engines.policy_engine()
         stack.callback(policy.close)
         policy.warm()
-        secrets = early.secret_scanner(where)
+        secrets = engines.secret_scanner(where, early.taken(where))
         stack.callback(secrets.close)
+        secrets.start()
         box = engines.sandbox(where)
         yield Tools(
             git=engines.git_repositories(where),

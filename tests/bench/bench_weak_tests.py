@@ -59,7 +59,7 @@ _LIMITS = replace(LIMITS, wall_s=240, memory_mib=1024, tmp_mib=256, file_size_mi
 class Seed:
     """One weakened set of tests and what became of it."""
 
-    library: str
+    package: str
     function: str
     way: str
     tests: int
@@ -132,7 +132,7 @@ class Bench:
     """One library in the sandbox."""
 
     def __init__(self, runs: Runs, library: Library, budget_s: float) -> None:
-        self.runs, self.library, self.budget_s = runs, library, budget_s
+        self.runs, self.source, self.budget_s = runs, library, budget_s
         self.texts: dict[str, str] = {}
         for path in sorted(library.root.rglob("*.py")):
             name = path.relative_to(library.root).as_posix()
@@ -156,7 +156,7 @@ class Bench:
         """The library's files with some of them changed."""
         self.runs.paths.trees.mkdir(parents=True, exist_ok=True)
         top = Path(tempfile.mkdtemp(dir=self.runs.paths.trees))
-        shutil.copytree(self.library.root, top, dirs_exist_ok=True, symlinks=True)
+        shutil.copytree(self.source.root, top, dirs_exist_ok=True, symlinks=True)
         for name, text in {**self.texts, **changed}.items():
             (top / name).parent.mkdir(parents=True, exist_ok=True)
             (top / name).write_text(text, encoding="utf-8")
@@ -259,7 +259,7 @@ def seeds_of(bench: Bench, chosen: random.Random, wanted: int) -> Iterator[Seed]
     """Seeds of one library."""
     run = bench.deciding()
     if run is None:
-        print(f"  {bench.library.name}: its tests do not pass here", file=sys.stderr)
+        print(f"  {bench.source.name}: its tests do not pass here", file=sys.stderr)
         return
     functions = bench.functions(run)
     chosen.shuffle(functions)
@@ -299,7 +299,7 @@ def seeds_of(bench: Bench, chosen: random.Random, wanted: int) -> Iterator[Seed]
                 f"{found[0][0]}:{found[0][1]} `{found[0][3]}` / `{found[0][4]}`" if found else "; ".join(after.notes)
             )
             yield Seed(
-                bench.library.name, f"{path}:{node.name}", way, len(tests), len(before), len(noticed(after)),
+                bench.source.name, f"{path}:{node.name}", way, len(tests), len(before), len(noticed(after)),
                 bool(found), example,
             )  # fmt: skip
             if made >= wanted:
@@ -337,7 +337,7 @@ def main() -> int:
                 rows.append(row)
                 mark = "named" if row.named else "MISSED"
                 print(
-                    f"{len(rows):3} {mark:6} {row.library:13} {row.way:18} {row.function:44} tests {row.tests}"
+                    f"{len(rows):3} {mark:6} {row.package:13} {row.way:18} {row.function:44} tests {row.tests}"
                     f"  noticed {row.noticed_before:2} -> {row.noticed_after:2}  {row.example}",
                     flush=True,
                 )

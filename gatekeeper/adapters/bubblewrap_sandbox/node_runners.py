@@ -10,6 +10,7 @@ import functools
 import posixpath
 import re
 import shlex
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path, PurePosixPath
@@ -39,15 +40,15 @@ def _reporter(name: str) -> bytes:
     return resources.files(__package__).joinpath("node_reporters", name).read_bytes()
 
 
-class _NodeProgram:
+class _NodeProgram(ABC):
     """What the three have in common."""
 
     name: str
     reporter: str
 
+    @abstractmethod
     def argv(self, request: RunRequest) -> list[str]:
         """See `StructuredRunner.argv`."""
-        raise NotImplementedError
 
     def files(self) -> Mapping[str, bytes]:
         """The reporter, and what the reporters share."""

@@ -11,12 +11,13 @@ from collections.abc import Iterator
 from gatekeeper.checks.implementation_gaming.modules import Module, Modules
 from gatekeeper.domain.finding import Finding, finding
 from gatekeeper.domain.verdict import Effect
-from gatekeeper.formats.python_code import Function, dotted, folded, functions, imports, walk
+from gatekeeper.formats.python_code import dotted, folded, functions, imports, walk
 
 _VALUES = {"list", "tuple", "dict", "set", "frozenset", "str", "bytes", "int", "float", "complex", "UserList", "UserDict", "UserString", "OrderedDict", "deque", "Decimal", "Fraction"}  # fmt: skip
 _FORGETS = {"sorted", "set", "frozenset", "len", "Counter", "abs", "round", "int", "bool", "min", "max", "sum", "lower", "upper", "casefold", "strip", "isclose", "type", "id", "any"}  # fmt: skip
 """Functions that give one answer for different values."""
 _COMMAND_LINE = re.compile(r"sys\.(?:argv|orig_argv|executable|modules)|os\.(?:getcwd|get_exec_path|environ|environb)")
+_WITH_BODY = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef, ast.For, ast.AsyncFor, ast.With, ast.AsyncWith, ast.Try)  # fmt: skip
 _TESTING = re.compile(r"(?i)(?:^|[^a-z])(?:py|unit|_)?tests?(?:ing|ed|er|-?runner)?(?:[^a-z]|$)")
 _WORD_OF_TESTS = re.compile(r"(?:^|_)(?:TEST|TESTS|TESTING|UNITTEST|UNDER_TEST|IN_TEST)(?:_|$)")
 _READS = re.compile(r"os\.(?:getenv|environ\.get|environb\.get|environ\.__contains__)")
@@ -75,26 +76,20 @@ def _told_by_command_line(module: Module, old: set[str], names: dict[str, str]) 
     as a whole (`argv[1] == "test"`) is a command and no detection.
     """
     for statement in walk(module.after):
-        if (
-            not isinstance(statement, ast.stmt)
-            or isinstance(statement, ast.ClassDef | Function)
-            or ast.dump(statement) in old
-        ):
-            continue  # fmt: skip
-        parts = [statement.test] if isinstance(statement, ast.If | ast.While) else [statement]
-        if isinstance(statement, ast.For | ast.With | ast.Try | ast.AsyncFor | ast.AsyncWith):
+        # The statements inside of one that has a body are looked at by themselves.
+        if not isinstance(statement, ast.stmt) or isinstance(statement, _WITH_BODY) or ast.dump(statement) in old:
             continue
-        for part in parts:
-            nodes = list(ast.walk(part))
-            watched = {id(n) for n in nodes if isinstance(n, ast.Attribute | ast.Name) and _COMMAND_LINE.fullmatch(dotted(n, names))}  # fmt: skip
-            if watched and (hit := next((n for n in nodes if _searches(n, watched, names)), None)):
-                yield finding(
-                    "TEST_DETECTED",
-                    "The code looks for a word of tests in how the process was started: it can tell that tests run and"
-                    " behave only then.",
-                    path=module.path, line=getattr(hit, "lineno", None), key="command line", evidence=ast.unparse(part)[:300],
-                )  # fmt: skip
-                return
+        part = statement.test if isinstance(statement, ast.If | ast.While) else statement
+        nodes = list(ast.walk(part))
+        watched = {id(n) for n in nodes if isinstance(n, ast.Attribute | ast.Name) and _COMMAND_LINE.fullmatch(dotted(n, names))}  # fmt: skip
+        if watched and (hit := next((n for n in nodes if _searches(n, watched, names)), None)):
+            yield finding(
+                "TEST_DETECTED",
+                "The code looks for a word of tests in how the process was started: it can tell that tests run and"
+                " behave only then.",
+                path=module.path, line=getattr(hit, "lineno", None), key="command line", evidence=ast.unparse(part)[:300],
+            )  # fmt: skip
+            return
 
 
 def _searches(node: ast.AST, watched: set[int], names: dict[str, str]) -> bool:

@@ -1,0 +1,42 @@
+"""The worker of the secret scanner that a check begins before its imports."""
+
+from dataclasses import replace
+
+import pytest
+
+from gatekeeper.domain.ports import ScanTarget
+from gatekeeper.wiring import early, engines
+
+
+@pytest.fixture
+def begun(gate_paths, monkeypatch):
+    monkeypatch.setattr(early, "paths", lambda: gate_paths)
+    early.begin()
+    yield gate_paths
+    early.taken(replace(gate_paths, state=gate_paths.state / "other"))
+
+
+def test_the_worker_begun_for_this_place_scans(begun) -> None:
+    worker = early.taken(begun)
+    assert worker is not None
+    scanner = engines.secret_scanner(begun, worker)
+    scanner.start()
+    try:
+        assert scanner.scan([ScanTarget("a", "a.py", b"x = 1\n")]).verified
+    finally:
+        scanner.close()
+    assert early.taken(begun) is None
+
+
+def test_one_begun_for_another_place_is_ended(begun) -> None:
+    (_, worker), *_ = early._begun
+    assert early.taken(replace(begun, state=begun.state / "other")) is None
+    assert not worker.usable
+
+
+def test_a_worker_that_cannot_begin_is_no_fault_yet(gate_paths, monkeypatch) -> None:
+    blocked = gate_paths.state / "a file"
+    blocked.write_text("")
+    monkeypatch.setattr(early, "paths", lambda: replace(gate_paths, state=blocked))
+    early.begin()
+    assert early.taken(gate_paths) is None
