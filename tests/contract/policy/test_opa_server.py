@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import select
 import shutil
 import signal
 from pathlib import Path
@@ -214,11 +216,31 @@ def children(pid):
     return [int(p) for p in found]
 
 
-def gone(pid):
+@contextlib.contextmanager
+def watched(pid):
+    """Handles of the children of `pid`, taken while they live: a number may be given to another process later."""
+    handles = [os.pidfd_open(child) for child in children(pid)]
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in ("Z", "X")
-    except (FileNotFoundError, ProcessLookupError):
-        return True
+        yield handles
+    finally:
+        for handle in handles:
+            os.close(handle)
+
+
+def end(handles):
+    """True once every process has ended. The kernel tells it, so a slow machine only makes this wait longer."""
+    waiting = select.poll()
+    for handle in handles:
+        waiting.register(handle, select.POLLIN)
+    left = set(handles)
+    while left:
+        told = waiting.poll(60_000)
+        if not told:
+            return False
+        for handle, _ in told:
+            waiting.unregister(handle)
+            left.discard(handle)
+    return True
 
 
 def test_started_server_ends_with_the_engine_and_is_replaced_when_it_dies():
@@ -232,20 +254,21 @@ def test_started_server_ends_with_the_engine_and_is_replaced_when_it_dies():
     assert policy.decide(example("decision")).verdict is Verdict.ACCEPTED
     second = policy._started
     assert second.pid != first.pid
-    below = children(second.pid)
-    assert below
-    policy.close()
-    assert all(gone(p) for p in below)
+    with watched(second.pid) as below:
+        assert below
+        policy.close()
+        assert end(below)
     assert not place.exists()
     assert not second.socket.parent.exists()
 
 
 def test_started_server_dies_with_a_gate_that_is_killed():
     server = StartedServer(opa_program(), load_bundle(policy_bundle()), 5.0)
-    below = children(server.pid)
-    server._process.stdin.close()  # what the kernel does when the gate is gone
-    server._process.wait(30)
-    assert all(gone(p) for p in below)
+    with watched(server.pid) as below:
+        assert below
+        server._process.stdin.close()  # what the kernel does when the gate is gone
+        server._process.wait(30)
+        assert end(below)
     server.stop()
 
 
