@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass
 from pathlib import Path
+
+from gatekeeper.records import dataclass
 
 SANDBOX_ID = 61_199
 """Numeric user and group of tested code. No account is needed; the number lies in systemd's dynamic range."""

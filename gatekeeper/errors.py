@@ -8,10 +8,11 @@ except reading that packaged file once.
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from typing import Any
+
+from gatekeeper.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,9 @@ import time
 from collections import Counter, OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from gatekeeper.errors import RequestRefused
+from gatekeeper.records import dataclass
 
 MAX_PRINCIPALS = 10_000
 

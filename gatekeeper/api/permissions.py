@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from gatekeeper.domain.principal import Caller, Role
 from gatekeeper.errors import RequestRefused
+from gatekeeper.records import dataclass
 
 KIB = 1024
 _ALL = frozenset(Role)

@@ -10,7 +10,6 @@ import os
 import socket
 import stat
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 
 import grpc
 from google.protobuf import message_factory
@@ -37,6 +36,7 @@ from gatekeeper.api.v1 import (
 )
 from gatekeeper.api.watch import News
 from gatekeeper.errors import ConfigurationError
+from gatekeeper.records import dataclass, field
 from gatekeeper.workflow.service.service import Service
 
 MAX_MESSAGE = 4 * 1024 * 1024

@@ -6,7 +6,6 @@ import os
 import sys
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,6 +14,7 @@ import typer
 
 from gatekeeper.config import MAX_INPUT_BYTES
 from gatekeeper.errors import GatekeeperError, UsageError
+from gatekeeper.records import dataclass
 
 if TYPE_CHECKING:
     from gatekeeper.cli.progress import Listener

@@ -7,7 +7,6 @@ import os
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,6 +14,7 @@ import typer
 
 from gatekeeper.cli.check import Format
 from gatekeeper.errors import CouldNotCheck, GatekeeperError
+from gatekeeper.records import dataclass, field
 
 if TYPE_CHECKING:
     from google.protobuf.message import Message

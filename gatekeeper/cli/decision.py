@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,7 @@ import typer
 from gatekeeper.cli.check import read_input
 from gatekeeper.cli.connection import Session, line
 from gatekeeper.errors import GatekeeperError, UsageError, reason
+from gatekeeper.records import dataclass
 
 if TYPE_CHECKING:
     from gatekeeper.client import Change, Verification

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gatekeeper.errors import UsageError
+from gatekeeper.records import dataclass, field
 
 if TYPE_CHECKING:
     import grpc

@@ -6,7 +6,6 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 from typing import IO, Any
@@ -14,6 +13,7 @@ from typing import IO, Any
 from gatekeeper.api.v1.artifact_pb2 import Artifact
 from gatekeeper.api.v1.artifacts_pb2 import ArtifactHeader, UploadArtifactRequest
 from gatekeeper.errors import UsageError
+from gatekeeper.records import dataclass
 
 MAX_INLINE = 1024 * 1024
 """Bytes of a claim that goes inside the request; a larger one is uploaded."""

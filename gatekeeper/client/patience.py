@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from gatekeeper.client.failure import ApiError
+from gatekeeper.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

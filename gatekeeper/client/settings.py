@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from gatekeeper.client.channel import MAX_TOKEN, Target, target_of
 from gatekeeper.errors import UsageError
+from gatekeeper.records import dataclass, field
 
 KEYS = ("server", "token_file", "ca", "certificate", "key")
 """Keys of the configuration file, all text; paths are relative to the file. A token itself does not belong there."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass
 
 from gatekeeper.api.v1.artifact_pb2 import Artifact
 from gatekeeper.api.v1.verdict_pb2 import PURPOSE_MERGE_GROUP, PURPOSE_PRE_MERGE
 from gatekeeper.api.v1.verifications_pb2 import SubmitRequest
 from gatekeeper.client.content import MAX_INLINE, Content, Source, content
 from gatekeeper.client.names import ref_name, repository_name, ticket_name
+from gatekeeper.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Protocol
 
 from gatekeeper.domain.ports import Limits
 from gatekeeper.domain.selection import Selection
 from gatekeeper.domain.testrun import SuiteRun
 from gatekeeper.domain.ticket import Suite
+from gatekeeper.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

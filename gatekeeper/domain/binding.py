@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Protocol
@@ -15,6 +14,7 @@ from typing import Any, Protocol
 from gatekeeper.domain.statement import BINDING, RUN, STATEMENT, TEST_RESULT, VERDICT
 from gatekeeper.domain.trust import Trust, TrustedSigner, same_repository
 from gatekeeper.errors import VerificationRefused
+from gatekeeper.records import dataclass
 
 PURPOSES = ("PRE_MERGE", "MERGE_GROUP")
 NOTES_REF = "refs/notes/attestations"

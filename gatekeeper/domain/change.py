@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 
 from gatekeeper.domain.tree import TreeEntry
+from gatekeeper.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

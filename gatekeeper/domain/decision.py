@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from gatekeeper.domain.finding import Finding
@@ -11,6 +10,7 @@ from gatekeeper.domain.followup import Measured
 from gatekeeper.domain.testrun import SuiteRun
 from gatekeeper.domain.ticket import Risk, Ticket
 from gatekeeper.domain.verdict import Mode, Verdict
+from gatekeeper.records import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)

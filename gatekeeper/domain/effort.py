@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 
 from gatekeeper.domain.ticket import Risk
+from gatekeeper.records import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)

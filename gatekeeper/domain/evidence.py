@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 from gatekeeper.domain.change import Change
 from gatekeeper.domain.followup import Flaky, Measured, Witnessed
@@ -12,6 +11,7 @@ from gatekeeper.domain.submission import Claim
 from gatekeeper.domain.testrun import RunRole, SuiteRun
 from gatekeeper.domain.ticket import Suite, Ticket
 from gatekeeper.domain.tree import Tree
+from gatekeeper.records import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)

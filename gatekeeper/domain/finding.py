@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 
 from gatekeeper.domain.testrun import SuiteRun
 from gatekeeper.domain.verdict import Blame, Effect, Verdict, worst
 from gatekeeper.errors import CouldNotCheck, GatekeeperError, reason
+from gatekeeper.records import dataclass, replace
 
 MAX_TEXT = 4000
 """Characters kept of a message or an evidence text; a report is read by people."""

@@ -6,10 +6,10 @@ A record comes from runs of the target's own code alone, never from a change's: 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from gatekeeper.domain.testrun import RunRole
+from gatekeeper.records import dataclass, replace
 
 EXPIRY_S = 14 * 86_400
 """Seconds that a record excuses anything after it was last seen: flakes are to be mended, not kept."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 
 from gatekeeper.domain.flake import Repeated, flaky_tests, unsteady_tests
 from gatekeeper.domain.testrun import CaseResult, Outcome, RunRole, SuiteRun
 from gatekeeper.domain.ticket import Risk
+from gatekeeper.records import dataclass
 
 
 @dataclass(frozen=True)

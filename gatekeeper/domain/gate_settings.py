@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
 from gatekeeper.domain.effort import DEFAULT, Effort
 from gatekeeper.domain.ticket import Risk
+from gatekeeper.records import dataclass, field
 
 
 class PolicyKind(StrEnum):

@@ -6,7 +6,6 @@ Every method promises the typed errors named here and nothing else; an adapter w
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -19,6 +18,7 @@ from gatekeeper.domain.settings import EnvironmentSettings
 from gatekeeper.domain.testrun import RunRole, SuiteRun
 from gatekeeper.domain.ticket import Suite
 from gatekeeper.domain.tree import Tree
+from gatekeeper.records import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)

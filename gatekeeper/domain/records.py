@@ -7,12 +7,12 @@ Names are resource names as in DESIGN section 5 and are the keys of the store. T
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from gatekeeper.domain.lifecycle import ChangeState, TicketState, VerificationState
 from gatekeeper.domain.principal import Principal
 from gatekeeper.domain.verdict import Mode, Verdict
+from gatekeeper.records import dataclass, field
 
 
 @dataclass(frozen=True)

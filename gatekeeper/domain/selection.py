@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from gatekeeper.records import dataclass
 
 SELECTION_FILE = "select.json"
 """Name among the gate's own files in the sandbox; the recorder in the tests' environment reads it."""

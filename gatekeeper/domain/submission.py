@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from gatekeeper.domain.testrun import SuiteReport
+from gatekeeper.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

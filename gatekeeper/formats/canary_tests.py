@@ -9,9 +9,9 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from gatekeeper.domain.testrun import Outcome
+from gatekeeper.records import dataclass
 
 _FAILED, _ERRORED, _SKIPPED, _PASSED = Outcome.FAILED, Outcome.ERRORED, Outcome.SKIPPED, Outcome.PASSED
 

@@ -6,10 +6,10 @@ import base64
 import binascii
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from gatekeeper.errors import VerificationRefused
+from gatekeeper.records import dataclass
 
 PAYLOAD_TYPE = "application/vnd.in-toto+json"
 MAX_PAYLOAD = 1024 * 1024

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import posixpath
 import re
-from dataclasses import dataclass, field
 
 from gatekeeper.errors import InputError
+from gatekeeper.records import dataclass, field
 
 MAX_BYTES = 1024 * 1024
 MAX_LINES = 20_000

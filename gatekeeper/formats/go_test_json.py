@@ -10,12 +10,12 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
 from gatekeeper.domain.testrun import CaseResult, Outcome, SuiteReport
 from gatekeeper.errors import InputError
+from gatekeeper.records import dataclass, field
 
 CODE = "GO_EVENTS_MALFORMED"
 MAX_BYTES = 16 * 1024 * 1024

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass, field
 from typing import NamedTuple
+
+from gatekeeper.records import dataclass, field
 
 MAX_SOURCE = 2 * 1024 * 1024
 MAX_TOKENS = 400_000

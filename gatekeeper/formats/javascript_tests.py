@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass
 from functools import lru_cache
 
 from gatekeeper.formats.javascript_tokens import Kind, Token, closing, tokens
+from gatekeeper.records import dataclass
 
 SEPARATOR = " > "
 _TESTS = {"test", "it", "fit", "xit", "xtest", "specify"}

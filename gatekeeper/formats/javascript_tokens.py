@@ -7,8 +7,9 @@ misreads the same way in both versions. Linear in the size of the text, and it a
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import StrEnum
+
+from gatekeeper.records import dataclass
 
 MAX_CHARACTERS = 400_000
 EXTENSIONS = (".js", ".cjs", ".mjs", ".jsx", ".ts", ".cts", ".mts", ".tsx")

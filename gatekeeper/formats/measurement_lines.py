@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from gatekeeper.errors import InputError
+from gatekeeper.records import dataclass, field
 
 MAX_BYTES = 8 * 1024 * 1024
 MAX_LINES = 20_000

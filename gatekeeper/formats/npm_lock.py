@@ -11,12 +11,12 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from gatekeeper.errors import InputError
 from gatekeeper.formats import strict_json
 from gatekeeper.formats.fields import Fields
+from gatekeeper.records import dataclass
 
 CODE = "INPUT_MALFORMED"
 MAX_MANIFEST = 1024 * 1024

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass
 from functools import cache
 
 from gatekeeper.domain.change import Change, ChangedPath
 from gatekeeper.domain.tree import EXECUTABLE, REGULAR, Tree, TreeEntry
+from gatekeeper.records import dataclass
 
 MAX_FILE_BYTES = 512 * 1024
 MAX_TOTAL_BYTES = 8 * 1024 * 1024

@@ -11,10 +11,10 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 
 from gatekeeper.formats import python_code
 from gatekeeper.formats.python_spelling import plain
+from gatekeeper.records import dataclass, field
 
 _WORD = re.compile(r"[^\W\d_]\w*|\d[\w.]*|[^\w\s]")
 _LEAVES = (ast.Return, ast.Raise, ast.Try, ast.If, ast.Match, ast.While, ast.Delete, ast.Global, ast.Nonlocal)

@@ -10,12 +10,12 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from gatekeeper.domain.decision import BundleId
 from gatekeeper.errors import CouldNotCheck
 from gatekeeper.formats.rego_text import foreign_call, functions_of, package_of, rules_of, unbound_name
+from gatekeeper.records import dataclass
 
 NAME = re.compile(r"[A-Za-z0-9_.-]+(?:/[A-Za-z0-9_.-]+)*")
 """Paths of a bundle."""

@@ -10,10 +10,10 @@ import copy
 import re
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from gatekeeper.formats import python_code
 from gatekeeper.formats.python_source import TestFunction, read_module
+from gatekeeper.records import dataclass
 
 MAX_RENAMED = 2000
 MAX_TWINS = 8

@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
+
+from gatekeeper.records import dataclass
 
 _JUDGE = (
     r"(?:(?:automated|automatic|ai|llm|model|machine|code)[\s-]+(?:code[\s-]+)?(?:reviewers?|judges?|graders?|verifiers?|evaluators?|gates?)\b"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from gatekeeper.errors import InputError
+from gatekeeper.records import dataclass, field
 
 MAX_BYTES = 64 * 1024 * 1024
 MAX_RESULTS = 20_000

@@ -6,13 +6,13 @@ Nothing proves who wrote a report: it helps a person to look, and nothing of it 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Any
 
 from gatekeeper.errors import InputError
 from gatekeeper.formats.fields import Fields
 from gatekeeper.formats.report_json import SCHEMA
 from gatekeeper.formats.strict_json import loads
+from gatekeeper.records import dataclass
 
 STORED = "gatekeeper.stored_report/1"
 MAX_REPORT = 4 * 1024 * 1024

@@ -10,7 +10,8 @@ import posixpath
 import re
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from gatekeeper.records import dataclass
 
 MAX_OUTPUT = 256 * 1024
 MAX_LINE = 2_000

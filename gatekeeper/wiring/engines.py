@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,7 @@ from gatekeeper.domain.gate_settings import (
     SourceSettings,
 )
 from gatekeeper.errors import UsageError
+from gatekeeper.records import dataclass
 from gatekeeper.wiring import machine
 
 if TYPE_CHECKING:

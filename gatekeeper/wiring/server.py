@@ -7,7 +7,6 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,7 @@ from gatekeeper import __version__
 from gatekeeper.config import Paths
 from gatekeeper.domain.ports import Limits
 from gatekeeper.domain.verdict import Mode
+from gatekeeper.records import dataclass, replace
 from gatekeeper.wiring import engines, machine, signers
 
 if TYPE_CHECKING:

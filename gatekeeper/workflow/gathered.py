@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from gatekeeper.domain.followup import Flaky, Measured, Witnessed
 from gatekeeper.domain.testrun import SuiteRun
+from gatekeeper.records import dataclass
 from gatekeeper.workflow.steps.scan import Scanned
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Protocol
 
 from gatekeeper.domain.base_run import KeptBaseRuns
@@ -26,6 +25,7 @@ from gatekeeper.domain.ports import (
 )
 from gatekeeper.domain.ticket import Risk
 from gatekeeper.domain.verdict import Mode
+from gatekeeper.records import dataclass, field
 
 
 class ApprovalVerifier(Protocol):

@@ -11,11 +11,11 @@ import os
 import signal
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
 from gatekeeper.errors import CouldNotCheck
+from gatekeeper.records import dataclass
 
 _PREFIX = "gatekeeper-"
 _NEEDED = ("memory", "pids")

@@ -8,11 +8,11 @@ import os
 import shutil
 import stat
 import subprocess
-from dataclasses import dataclass
 from pathlib import Path
 
 from gatekeeper.config import Paths
 from gatekeeper.errors import CouldNotCheck
+from gatekeeper.records import dataclass
 
 _LEAST = (0, 11)
 """First version of bubblewrap with --overlay-src."""

@@ -11,7 +11,6 @@ import shutil
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gatekeeper.adapters.bubblewrap_sandbox import cgroups, command, files, process, runtime, seccomp, self_check
@@ -25,6 +24,7 @@ from gatekeeper.domain.ports import Limits, RunRequest
 from gatekeeper.domain.testrun import Engine, Session, SuiteReport, SuiteRun, Termination
 from gatekeeper.errors import CouldNotCheck, InputError
 from gatekeeper.formats.junit_xml import parse_junit
+from gatekeeper.records import dataclass, replace
 
 _MIB = 1024 * 1024
 _OPEN_FILES = 4096

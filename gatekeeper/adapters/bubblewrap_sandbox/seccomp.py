@@ -11,8 +11,9 @@ import errno
 import platform
 import struct
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
+
+from gatekeeper.records import dataclass
 
 # Offsets into struct seccomp_data.
 _NR, _ARCH, _ARGS = 0, 4, 16

@@ -5,10 +5,11 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from dbos import DBOS
+
+from gatekeeper.records import dataclass
 
 POLL_S = 0.02
 """How often a workflow looks whether its parallel steps are done; DBOS's own default is a second."""

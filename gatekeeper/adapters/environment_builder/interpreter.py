@@ -8,10 +8,10 @@ import shutil
 import stat
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
 from gatekeeper.adapters.environment_builder.store import built
+from gatekeeper.records import dataclass
 
 _LEFT_OUT = {
     "site-packages",

@@ -8,7 +8,6 @@ from __future__ import annotations
 import posixpath
 import re
 import tomllib
-from dataclasses import dataclass
 from typing import Any
 
 from packaging.requirements import InvalidRequirement, Requirement
@@ -17,6 +16,7 @@ from gatekeeper.adapters.environment_builder import lock_lines
 from gatekeeper.domain.settings import EnvironmentSettings
 from gatekeeper.domain.tree import Tree, text
 from gatekeeper.errors import CouldNotCheck
+from gatekeeper.records import dataclass
 
 DEVELOPMENT = (
     "requirements-dev.txt", "requirements-test.txt", "requirements-tests.txt", "dev-requirements.txt",

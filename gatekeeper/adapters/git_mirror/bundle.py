@@ -10,10 +10,10 @@ import os
 import re
 import stat
 import zlib
-from dataclasses import dataclass
 from typing import BinaryIO
 
 from gatekeeper.errors import CouldNotCheck, InputError
+from gatekeeper.records import dataclass
 
 MAX_BUNDLE = 256 * 1024 * 1024
 MAX_OBJECTS = 500_000

@@ -9,12 +9,12 @@ import subprocess
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import IO, BinaryIO
 
 from gatekeeper.errors import CouldNotCheck, InputError
+from gatekeeper.records import dataclass
 
 TIMEOUT_S = 120.0
 MAX_OUTPUT = 256 * 1024 * 1024

@@ -9,12 +9,12 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from gatekeeper.adapters.git_mirror.runner import Caps
 from gatekeeper.errors import CouldNotCheck, UsageError
+from gatekeeper.records import dataclass, field
 
 # The serving side reads the source's own configuration; what could run something there is ignored by git itself
 # (uploadpack.packObjectsHook counts from protected configuration only) or overridden on its command

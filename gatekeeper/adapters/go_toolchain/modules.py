@@ -5,13 +5,13 @@ from __future__ import annotations
 import posixpath
 import shutil
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 
 from gatekeeper.adapters.go_toolchain.program import Go, passed_on, run
 from gatekeeper.domain.tree import EXECUTABLE, REGULAR, Tree
 from gatekeeper.errors import CouldNotCheck, InputError
 from gatekeeper.formats.go_mod import GoMod, is_directory, leaves_tree, parse_go_mod
+from gatekeeper.records import dataclass
 
 NAMES = ("go.mod", "go.sum", "go.work", "go.work.sum")
 MAX_MODULES = 500

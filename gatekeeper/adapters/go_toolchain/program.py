@@ -10,10 +10,10 @@ import shutil
 import stat
 import subprocess
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from gatekeeper.errors import CouldNotCheck
+from gatekeeper.records import dataclass, field
 
 TIMEOUT_S = 900.0
 _ADVICE = "Install Go on the gate's machine, or name its program with GATEKEEPER_GO."

@@ -7,10 +7,10 @@ import os
 import shutil
 import stat
 import subprocess
-from dataclasses import dataclass
 from pathlib import Path
 
 from gatekeeper.errors import CouldNotCheck
+from gatekeeper.records import dataclass
 
 _ASK = "console.log(JSON.stringify([process.execPath, process.version, process.platform, process.arch]))"
 _ADVICE = "Install Node.js 20 or newer on the gate's machine, or name it with GATEKEEPER_NODE."

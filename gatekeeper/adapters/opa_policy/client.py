@@ -12,13 +12,13 @@ import socket
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from gatekeeper.errors import ConfigurationError, InputError
 from gatekeeper.formats.strict_json import loads
+from gatekeeper.records import dataclass
 
 if TYPE_CHECKING:
     from requests import PreparedRequest, Response

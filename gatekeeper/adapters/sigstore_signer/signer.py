@@ -11,7 +11,6 @@ import os
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +19,7 @@ from gatekeeper.domain.ports import SignedAttestation
 from gatekeeper.domain.trust import Identity
 from gatekeeper.errors import ConfigurationError, CouldNotCheck, GatekeeperError
 from gatekeeper.formats.canonical_json import canonical
+from gatekeeper.records import dataclass
 
 if TYPE_CHECKING:
     from sigstore.sign import Signer as CertifiedKey

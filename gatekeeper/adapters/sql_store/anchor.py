@@ -16,10 +16,10 @@ import json
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from gatekeeper.adapters.sql_store.engines import private_directory
+from gatekeeper.records import dataclass
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _MAX = 4096

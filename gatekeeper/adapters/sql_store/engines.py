@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import stat
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
+
+from gatekeeper.records import dataclass
 
 BUSY_S = 15
 """Seconds that a statement waits for another process's lock."""

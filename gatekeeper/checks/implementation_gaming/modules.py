@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
 from functools import cached_property
 
 from gatekeeper.domain.evidence import Evidence
 from gatekeeper.domain.instruments import InstrumentKind, Instruments
 from gatekeeper.domain.tree import text
 from gatekeeper.formats import python_code
+from gatekeeper.records import dataclass
 
 _TESTS = (InstrumentKind.TEST, InstrumentKind.TEST_SUPPORT)
 _PATCHERS = ("patch", "object", "setattr", "dict")

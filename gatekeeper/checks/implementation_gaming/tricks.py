@@ -7,12 +7,12 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from gatekeeper.checks.implementation_gaming.modules import Module
 from gatekeeper.domain.finding import Finding, finding
 from gatekeeper.domain.verdict import Effect
 from gatekeeper.formats.python_code import dotted, folded, imports, strings, walk
+from gatekeeper.records import dataclass
 
 _RUNNER_TEXT = re.compile(r"_?pytest(?:$|[._].*)|py\.test|PYTEST_\w*|_?unittest(?:$|\..*)|nose2?|TOX_\w+|_called_from_test|.*PYTEST_CURRENT_TEST.*|conftest(?:\.py)?", re.DOTALL)  # fmt: skip
 _CI_TEXT = {

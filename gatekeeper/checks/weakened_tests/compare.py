@@ -5,11 +5,11 @@ from __future__ import annotations
 import builtins
 from collections import Counter, deque
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import islice
 
 from gatekeeper.formats.python_assertions import Assertion, Body, Kind, ModuleAssertions, State
 from gatekeeper.formats.python_assertions.dulled import calls_of, dulled
+from gatekeeper.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from gatekeeper.formats.python_assertions.expression import last_name
+from gatekeeper.records import dataclass
 
 _MOCKS = {"Mock", "MagicMock", "AsyncMock", "NonCallableMock", "create_autospec", "SimpleNamespace"}
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from enum import StrEnum
+
+from gatekeeper.records import dataclass, replace
 
 MAX_TEXT = 2000
 """Characters kept of an expression's text."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections import deque
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
 
 from gatekeeper.formats.python_assertions.doubles import Double, doubles, mocks
 from gatekeeper.formats.python_assertions.expression import (
@@ -22,6 +21,7 @@ from gatekeeper.formats.python_assertions.inlining import inlined, inlined_state
 from gatekeeper.formats.python_assertions.rows import looped_rows, rows_of
 from gatekeeper.formats.python_code import Function, imports, parse
 from gatekeeper.formats.python_spelling import plain
+from gatekeeper.records import dataclass, field, replace
 
 _CATCHING = {"AssertionError", "Exception", "BaseException"}
 _ENDING = {"skip", "exit", "_exit", "skipTest"}

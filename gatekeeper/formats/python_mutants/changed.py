@@ -6,12 +6,12 @@ import ast
 import difflib
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 
 from gatekeeper.formats import python_code
 from gatekeeper.formats.added_lines import added_lines
 from gatekeeper.formats.python_code import Definition
 from gatekeeper.formats.python_mutants.source import SourceText, lines_of, readable
+from gatekeeper.records import dataclass, field
 
 MAX_PAIRS = 500_000
 """Pairs of equal lines that are compared by position; a file of repeated lines would cost quadratic time."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 
 from gatekeeper.formats.python_mutants.source import SourceText
+from gatekeeper.records import dataclass, replace
 
 # Ranks: a fault that any test notices which looks at the result comes first, so that a line is not called untested for a
 # subtle one alone; then faults at the edges; last those that often change nothing.

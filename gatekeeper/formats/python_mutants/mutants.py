@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from gatekeeper.formats.python_mutants.changed import ChangedCode, Statement
 from gatekeeper.formats.python_mutants.faults import Fault, faults
 from gatekeeper.formats.python_mutants.source import SourceText
+from gatekeeper.records import dataclass
 
 MAX_A_LINE = 8
 """Mutants of one line; the last ones say little that the first did not."""

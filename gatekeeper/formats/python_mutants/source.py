@@ -6,8 +6,9 @@ import ast
 import io
 import re
 import tokenize
-from dataclasses import dataclass
 from functools import cached_property
+
+from gatekeeper.records import dataclass
 
 _END = re.compile(r"\r\n|\r|\n")
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from typing import Any
+
+from gatekeeper.records import dataclass, field
 
 MAX_TEXT = 8_000_000
 """Characters of one manifest; lock files of large projects have a few million."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from gatekeeper.formats import python_code
 from gatekeeper.formats.python_source.material import Material, material
 from gatekeeper.formats.python_spelling import plain
+from gatekeeper.records import dataclass
 
 MAX_TESTS = 20_000
 _SILENCERS = {"skip", "skipif", "xfail", "skipIf", "skipUnless", "expectedFailure"}

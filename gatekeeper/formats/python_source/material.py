@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 from gatekeeper.formats import python_code
+from gatekeeper.records import dataclass, field
 
 _ASSERTING = ("assert", "check", "verify", "expect", "should", "validate", "ensure", "compare", "approve", "match")
 _RAISING = {"raises", "warns", "deprecated_call", "fail"}

@@ -6,7 +6,6 @@ import json
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from importlib import resources
 from typing import Any
 
@@ -15,6 +14,7 @@ from gatekeeper.domain.testrun import SuiteRun
 from gatekeeper.domain.ticket import Suite
 from gatekeeper.formats.measurement_lines import Measurement
 from gatekeeper.formats.python_mutants import ChangedCode, Mutant
+from gatekeeper.records import dataclass, replace
 
 RESULTS = "/tmp/gatekeeper-measurement"  # noqa: S108 - a private tmpfs inside
 SCRATCH = "/tmp/gatekeeper-measuring"  # noqa: S108

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from gatekeeper.records import dataclass
 from gatekeeper.workflow.service.idempotency import Request
 
 

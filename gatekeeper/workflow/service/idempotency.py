@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from gatekeeper.domain.principal import Caller
 from gatekeeper.domain.records import Remembered
 from gatekeeper.domain.service_ports import Transaction
 from gatekeeper.errors import RequestRefused
+from gatekeeper.records import dataclass
 from gatekeeper.workflow.service.service import Service
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from gatekeeper.domain.paging import row_key
@@ -17,6 +16,7 @@ from gatekeeper.domain.records import (
     TicketRecord,
     VerificationRecord,
 )
+from gatekeeper.records import dataclass
 
 Row = TypeVar(
     "Row", RepositoryRecord, TicketRecord, ChangeRecord, VerificationRecord, AttestationRecord, Event, AuditEntry

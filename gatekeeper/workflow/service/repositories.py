@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from gatekeeper.domain.principal import Caller
 from gatekeeper.domain.records import Page, RepositoryRecord
 from gatekeeper.domain.service_ports import Transaction
 from gatekeeper.domain.verdict import Mode
 from gatekeeper.errors import RequestRefused, UsageError
+from gatekeeper.records import dataclass
 from gatekeeper.workflow.service.idempotency import Request, answered, remember
 from gatekeeper.workflow.service.pages import Part, part
 from gatekeeper.workflow.service.people import author_of

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Any
 
 from gatekeeper.domain.ports import Clock, Signer
@@ -12,6 +11,7 @@ from gatekeeper.domain.principal import Caller, Principal
 from gatekeeper.domain.records import Event
 from gatekeeper.domain.service_ports import Blobs, Records, Transaction, VerificationQueue
 from gatekeeper.errors import GatekeeperError
+from gatekeeper.records import dataclass, field
 from gatekeeper.workflow.tools import ApprovalVerifier
 
 PERMISSION_CODES = frozenset(

@@ -7,7 +7,6 @@ is over, nobody may land on it: the change is STALE and is queued again by itsel
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass, replace
 from typing import Any
 
 from gatekeeper.domain.lifecycle import ChangeState
@@ -15,6 +14,7 @@ from gatekeeper.domain.paging import row_key
 from gatekeeper.domain.records import ChangeRecord, Page, VerificationRecord
 from gatekeeper.domain.verdict import Verdict
 from gatekeeper.errors import GatekeeperError, NotMergeable
+from gatekeeper.records import dataclass, replace
 from gatekeeper.workflow.service.moves import again, move_change
 from gatekeeper.workflow.service.service import Service, note
 from gatekeeper.workflow.tools import Tools

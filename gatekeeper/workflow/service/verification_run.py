@@ -10,7 +10,6 @@ looks at the state first, in the transaction that stores the verdict.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -21,6 +20,7 @@ from gatekeeper.domain.ports import Durable
 from gatekeeper.domain.submission import Submission
 from gatekeeper.domain.verdict import Blame, Mode, Verdict
 from gatekeeper.errors import GatekeeperError
+from gatekeeper.records import dataclass, replace
 from gatekeeper.workflow.pipeline import crash, step_table, verify
 from gatekeeper.workflow.service.conclusion import conclude, give_up, publish
 from gatekeeper.workflow.service.moves import move_change, move_verification

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from gatekeeper.domain.decision import Approval, Outcome
@@ -11,6 +10,7 @@ from gatekeeper.domain.statement import test_result_statement, verdict_statement
 from gatekeeper.domain.submission import Submission
 from gatekeeper.domain.testrun import RunRole
 from gatekeeper.domain.verdict import Verdict
+from gatekeeper.records import dataclass
 from gatekeeper.workflow.steps.checkout import Checkout
 from gatekeeper.workflow.tools import Tools
 

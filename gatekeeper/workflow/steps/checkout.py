@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 from gatekeeper.domain.change import Change
 from gatekeeper.domain.instruments import SETTINGS_FILE
 from gatekeeper.domain.ports import Mirror
@@ -12,6 +10,7 @@ from gatekeeper.domain.submission import Submission
 from gatekeeper.domain.tree import EXECUTABLE, REGULAR
 from gatekeeper.errors import CouldNotCheck, InputError
 from gatekeeper.formats.settings import parse_settings
+from gatekeeper.records import dataclass, replace
 from gatekeeper.workflow.tools import Tools
 
 

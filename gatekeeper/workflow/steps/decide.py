@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 
 from gatekeeper.checks import (
     agent_risk,
@@ -32,6 +31,7 @@ from gatekeeper.domain.submission import Submission
 from gatekeeper.domain.verdict import Blame, Effect, Verdict, worst
 from gatekeeper.errors import GatekeeperError
 from gatekeeper.formats.policy_input import decide_input
+from gatekeeper.records import dataclass, replace
 from gatekeeper.workflow.gathered import Gathered
 from gatekeeper.workflow.steps.checkout import Checkout
 from gatekeeper.workflow.steps.intake import Intake

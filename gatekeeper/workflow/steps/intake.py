@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 from gatekeeper.domain.finding import Finding, from_error
 from gatekeeper.domain.submission import ABSENT_CLAIM, Claim, Submission
 from gatekeeper.domain.ticket import Ticket
 from gatekeeper.errors import InputError
 from gatekeeper.formats.claim import parse_claim
 from gatekeeper.formats.ticket import parse_ticket
+from gatekeeper.records import dataclass, replace
 from gatekeeper.workflow.tools import Tools
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from gatekeeper.domain.change import Change
 from gatekeeper.domain.decision import Plan
@@ -15,6 +14,7 @@ from gatekeeper.domain.ticket import PermitKind, Suite, SuiteKind, Ticket
 from gatekeeper.domain.tree import GITLINK
 from gatekeeper.errors import InputError
 from gatekeeper.formats.policy_input import plan_input
+from gatekeeper.records import dataclass
 from gatekeeper.workflow.steps.checkout import Checkout
 from gatekeeper.workflow.steps.intake import Intake
 from gatekeeper.workflow.tools import Tools

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from gatekeeper.domain.evidence import ScanReport
 from gatekeeper.domain.ports import ScanTarget
 from gatekeeper.domain.tree import EXECUTABLE, REGULAR, Tree
+from gatekeeper.records import dataclass
 from gatekeeper.workflow.steps.checkout import Checkout
 from gatekeeper.workflow.tools import Tools
 
