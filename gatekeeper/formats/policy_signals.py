@@ -7,6 +7,7 @@ document, and no line that is a comment as a whole. Patterns are strong on purpo
 
 from __future__ import annotations
 
+import ast
 import re
 from collections import Counter
 from functools import cache
@@ -147,8 +148,36 @@ def _changed_lines(changed: ChangedPath, base: Tree, merged: Tree) -> tuple[list
     old = Counter(before.decode("utf-8", "replace").splitlines())
     new = Counter(after.decode("utf-8", "replace").splitlines())
     added, removed = list((new - old).elements()), list((old - new).elements())
+    if changed.path.endswith((".py", ".pyi")):
+        added, removed = _but_for_annotations(added, removed)
     cut = any(len(line) > MAX_LINE for line in added)
     return [line[:MAX_LINE] for line in added], [line[:MAX_LINE] for line in removed], cut
+
+
+_HEADER = re.compile(r"\s*(?:async )?def \w+\(.*\).*:\s*$")
+
+
+def _but_for_annotations(added: list[str], removed: list[str]) -> tuple[list[str], list[str]]:
+    """Without headers of functions that only say other types: nothing of what runs is another thing."""
+    plain = [Counter(h for r in rows if (h := _header(r))) for rows in (added, removed)]
+    same = plain[0] & plain[1]
+    return [r for r in added if _header(r) not in same], [r for r in removed if _header(r) not in same]
+
+
+def _header(line: str) -> str:
+    """A one-line header of a function without its annotations; empty for anything else."""
+    if not _HEADER.match(line):
+        return ""
+    try:
+        (made,) = ast.parse(f"{line.strip()} pass").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ""
+    for node in ast.walk(made):
+        if isinstance(node, ast.arg):
+            node.annotation = None
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            node.returns = None
+    return ast.unparse(made)
 
 
 @cache

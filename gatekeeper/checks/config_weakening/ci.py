@@ -30,6 +30,11 @@ _FALSE = re.compile(
     r"^\s*(?:\$\{\{\s*)?(?:false|0|''|\"\"|!\s*true|github\.event_name\s*==\s*'workflow_dispatch'|never|manual)(?:\s*\}\})?\s*$",
     re.IGNORECASE,
 )
+_OF_THE_MATRIX = re.compile(r"^\$\{\{\s*matrix\.[\w.-]+(?:\s*(?:\|\||==)\s*(?:true|false|'[^']*'))?\s*\}\}$")
+_CARRIES = re.compile(
+    r"(?:actions/(?:cache|checkout|setup-|upload-|download-)|codecov/codecov-action|coverallsapp/|docker/setup-)"
+)
+"""Actions that set a stage or carry something to or fro."""
 _OF_THEIR_OWN = ("CI_PERMISSIONS_WIDENED", "CI_TRIGGER_PRIVILEGED", "CI_TRIGGER_NARROWED")
 _SMALL_RIGHTS = frozenset(
     {"issues", "pull-requests", "discussions", "id-token", "attestations", "pages", "statuses", "checks"}
@@ -188,30 +193,55 @@ def _permissions(old: dict[str, Any], new: dict[str, Any], *, fresh: bool) -> li
 def _leaves(old: dict[str, Any], new: dict[str, Any]) -> list[Row]:
     """Switches that make failures harmless or jobs idle. Position in lists does not count; the value and key do."""
 
-    def gathered(doc: Any) -> list[tuple[str, str, str]]:
+    def gathered(doc: Any) -> list[tuple[str, str, str, bool]]:
         return [
-            ("/".join(p for p in at if not p.isdigit()), at[-1] if not at[-1].isdigit() else "", str(v))
+            (
+                "/".join(p for p in at if not p.isdigit()),
+                at[-1] if not at[-1].isdigit() else "",
+                str(v),
+                _guards(doc, at),
+            )
             for at, v in workflow_yaml.walk(doc)
             if at
         ]
 
     had = gathered(old)
+    lenient = sum(key in _LENIENT and _on(value) and guards for _, key, value, guards in had)
     rows: list[Row] = []
-    for row in gathered(new):
+    fresh = gathered(new)
+    more = sum(key in _LENIENT and _on(value) and guards for _, key, value, guards in fresh) > lenient
+    for row in fresh:
         if row in had:
             had.remove(row)
             continue
-        where, key, value = row
-        if key in _LENIENT and value.lower() not in ("false", "no", ""):
-            rows.append(("CI_FAILURE_IGNORED", f"{where} is {value}: a failure no longer counts.", None))
+        where, key, value, guards = row
+        if key in _LENIENT and _on(value):
+            # Of some rows of the matrix, or of one check instead of another: no fewer failures count than people chose before.
+            chosen = _OF_THE_MATRIX.match(value) or not more
+            rows.append(("CI_FAILURE_IGNORED", f"{where} is {value}: a failure no longer counts.", Effect.ASKS if chosen else None))  # fmt: skip
         elif key in ("if", "when", "condition", "enabled", "rules"):
             dead = bool(_FALSE.match(value))
-            rows.append(("CI_CHECK_REMOVED", f"{where} is {value[:120]}: {'it never runs' if dead else 'it runs in fewer cases'}.", None if dead else Effect.ASKS))  # fmt: skip
+            if guards:
+                rows.append(("CI_CHECK_REMOVED", f"{where} is {value[:120]}: {'it never runs' if dead else 'it runs in fewer cases'}.", None if dead else Effect.ASKS))  # fmt: skip
         elif key == "shell" and re.search(r"\{0\}", value) and "-e" not in value:
             rows.append(("CI_FAILURE_IGNORED", f"{where} is {value}: the shell no longer stops at a failure.", None))
         elif key in ("PYTEST_ADDOPTS", "SKIP", "NO_VERIFY", "HUSKY", "PRE_COMMIT_ALLOW_NO_CONFIG"):
             rows.append(("CI_CHECK_REMOVED", f"{where} is {value[:120]}: it switches checks off.", None))
     return rows
+
+
+def _on(value: str) -> bool:
+    return value.lower() not in ("false", "no", "")
+
+
+def _guards(doc: Any, at: tuple[str, ...]) -> bool:
+    """False for what stands in a step that fetches, keeps or sends something: nothing is checked there."""
+    step = doc
+    for part in at[:-1]:
+        step = step[int(part)] if isinstance(step, list) else step[part]
+    if not isinstance(step, dict) or not isinstance(step.get("uses"), str) or any(k in step for k in _COMMANDS):
+        return True
+    return _CARRIES.match(step["uses"]) is None
 
 
 def _lines(doc: Any) -> list[str]:

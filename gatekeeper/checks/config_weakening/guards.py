@@ -30,6 +30,15 @@ _SUCCESSORS = {
     "ruff-check": _RUFF, "requirements-txt-fixer": frozenset({"uv-lock"}),
 }  # fmt: skip
 """Hooks and those that do the same and more: one of them in place of the other is no loss."""
+_TIDYING = frozenset({
+    "trailing-whitespace", "end-of-file-fixer", "mixed-line-ending", "requirements-txt-fixer", "file-contents-sorter", "pretty-format-json",
+    "pretty-format-yaml", "fix-byte-order-marker", "check-byte-order-marker", "fix-encoding-pragma", "pyproject-fmt", "setup-cfg-fmt", "tox-ini-fmt",
+    "prettier", "black", "black-jupyter", "blacken-docs", "isort", "reorder-python-imports", "yapf", "autopep8", "docformatter", "ruff-format",
+    "add-trailing-comma", "double-quote-string-fixer", "pyupgrade", "codespell", "typos", "rst-backticks", "rst-directive-colons",
+    "rst-inline-touching-normal", "markdownlint", "mdformat", "doc8", "check-manifest", "pip-compile", "pip-compile-multi-verify", "uv-lock",
+    "poetry-lock", "sphinx-lint", "interrogate", "changelog", "commitizen", "towncrier-check", "forbid-tabs", "remove-tabs", "remove-crlf", "absolufy-imports",
+})  # fmt: skip
+"""Hooks that lay out, sort or spell; none of them finds a fault of the code, a secret or a foreign file."""
 _NEGATED = re.compile(r"\b(?:never|not|don't|dont|do not|avoid|forbid\w*|refuse\w*|without|must not|no longer|prohibit\w*|instead of|reject\w*|ban\w*|disallow\w*|detect\w*)\b", re.IGNORECASE)  # fmt: skip
 _TEXTS = (".md", ".rst", ".txt", ".sh", ".yml", ".yaml", ".toml", ".cfg", ".ini", ".json", ".bash")
 
@@ -86,7 +95,10 @@ def _hooks(evidence: Evidence) -> list[Finding]:
             kept = _hook_ids(after)
             lost = sorted(h for h in _hook_ids(before) - kept if not kept & _SUCCESSORS.get(h, frozenset()))
             if lost:
-                out.append(finding("HOOK_REMOVED", f"{path} no longer runs {', '.join(lost[:8])}.", path=path))
+                # Whether files are tidied before a commit or after it no test can tell; whether that is wanted, people can.
+                effect = Effect.ASKS if kept and set(lost) <= _TIDYING else None
+                said = f"{path} no longer runs {', '.join(lost[:8])}."
+                out.append(finding("HOOK_REMOVED", said, path=path, effect=effect))
         elif changed.new is None and (path.startswith((".husky/", ".githooks/", "hooks/"))):
             out.append(finding("HOOK_REMOVED", f"The hook {path} is gone.", path=path))
     return out

@@ -10,6 +10,7 @@ from gatekeeper.domain.finding import Finding, finding
 from gatekeeper.domain.globs import matches
 from gatekeeper.domain.ticket import PermitKind
 from gatekeeper.domain.tree import text
+from gatekeeper.domain.verdict import Effect
 from gatekeeper.formats.tool_settings import is_settings, read, words
 
 _LOWER_IS_WEAKER = re.compile(r"(?:^|[._-])(?:fail[_-]under|min(?:imum)?|threshold|target|branches|functions|lines|statements|score|required)(?:$|[._-])", re.IGNORECASE)  # fmt: skip
@@ -29,9 +30,19 @@ _OWNED_ELSEWHERE = re.compile(r"^(?:tool\.pytest|pytest|tool:pytest|tool\.(?:set
 _NO_CHECK = frozenset({
     "skip_install", "skip_missing_interpreters", "skip_covered", "skip_empty", "skip_string_normalization", "skip-string-normalization",
     "skip-magic-trailing-comma", "skip_magic_trailing_comma", "skip_dist", "skipsdist", "skip_package", "allowlist_externals",
-    "whitelist_externals",
+    "whitelist_externals", "show_error_codes", "show_error_context", "show_column_numbers",
 })  # fmt: skip
 """Names that look like switches of a check and are none: how things are installed, shown or laid out."""
+_STYLE = re.compile(
+    r"(?:E1|E2|E3|E5|E70|W1|W2|W3|W5|W6|UP|D|COM|Q|ISC|N8|I0|Q0|FIX|TD|ANN|EM|TRY003|SIM|FURB|RUF00[123]|B950|PT0)\d*"
+)
+"""Rules of linters about layout, names, documentation and idiom."""
+_NEVER_RUN = re.compile(
+    r"(?:# )?pragma: no cover|(?:\^?\s*)?if (?:\w+\.)?TYPE_CHECKING:?|(?:\\s\*)?raise (?:NotImplementedError|AssertionError)\b.{0,4}"
+    r"|(?:\^|\\s\*)*:? ?(?:\\\.){3}\$?|: \\\.\{3\}|(?:@(?:\w+\\?\.)?|@\(abc\\\.\)\?)(?:abstractmethod|overload)"
+    r"|if __name__ == .{1,4}__main__.{1,4}:?|def __repr__|assert_never\(?|class .*\\bProtocol\\\):"
+)
+"""Lines that coverage customarily leaves out, as patterns: they do not run, or only where something is wrong."""
 _RULE_WORDS = {"off": 0, "0": 0, "warn": 1, "1": 1, "warning": 1, "error": 2, "2": 2}
 
 
@@ -56,18 +67,92 @@ def weakened_limits(evidence: Evidence) -> tuple[Finding, ...]:
             )
             continue
         moved = _settings_elsewhere(evidence, path) | {_plain_key(k): v for k, v in after.items()}
-        weaker = [
-            w
+        lost = {
+            key: w
             for key in sorted({*before, *after})
             if not _OWNED_ELSEWHERE.match(key)
             and (w := _weaker(key, before.get(key), after.get(key)))
             and not _kept_elsewhere(key, before.get(key), after.get(key), moved)
-        ]
-        if weaker:
+        }
+        arrived = {t for t in map(_tool, lost) if all(before.get(k) is None for k in lost if _tool(k) == t)}
+        arrived = {t for t in arrived if re.fullmatch(r"\w+", t) and _unused(evidence, t)}
+        lost = {k: w for k, w in lost.items() if _tool(k) not in arrived}
+        if lost:
+            weaker = list(lost.values())
             first = weaker[0].split(" ", 1)[0].rsplit(".", 1)[-1]
             line = next((i for i, row in enumerate((after_text or "").splitlines(), 1) if first in row), None)
-            out.append(finding("LIMIT_LOWERED", f"{path} demands less: {'; '.join(weaker[:5])}.", path=path, line=line, evidence="\n".join(weaker[:20]), key="; ".join(weaker)))  # fmt: skip
+            had = {_plain_key(k): v for k, v in before.items()}
+            asked = all(
+                _matter_of_style(key, before.get(key), after.get(key))
+                or _exchanged(key, before.get(key), after.get(key), had, moved)
+                for key in lost
+            )
+            out.append(finding(
+                "LIMIT_LOWERED", f"{path} demands less: {'; '.join(weaker[:5])}.", path=path, line=line,
+                evidence="\n".join(weaker[:20]), key="; ".join(weaker), effect=Effect.ASKS if asked else None,
+            ))  # fmt: skip
     return tuple(out)
+
+
+def _matter_of_style(key: str, old: Any, new: Any) -> bool:
+    """A linter is told to pass over rules of layout, naming or spelling only: no fault of the code hides behind them."""
+    if not re.search(r"(?:^|\.)(?:ruff|flake8|pycodestyle)\b", key) or "ignore" not in key:
+        return False
+    gained = [w for w in words(new) if w not in words(old)]
+    return bool(gained) and all(_STYLE.fullmatch(w) for w in gained)
+
+
+_TYPE_CHECKERS = ("mypy", "pyright", "basedpyright", "ty", "pyre")
+
+
+def _exchanged(key: str, old: Any, new: Any, had: dict[str, Any], has: dict[str, Any]) -> bool:
+    """A type checker lost a single switch or looks at tests no longer, and in return it got another or one more looks on."""
+    tool = _tool(key)
+    if tool not in _TYPE_CHECKERS or key.endswith(".strict"):
+        return False
+    paths = key.rsplit(".", 1)[-1] in ("files", "include") and new is not None
+    left = [w for w in words(old) if w not in words(new)]
+    if not isinstance(old, bool) and not (paths and all(re.match(r"(?:\./)?tests?\b", w) for w in left)):
+        return False
+
+    def used(table: dict[str, Any]) -> set[str]:
+        return {t for k in table if (t := _tool(k)) in _TYPE_CHECKERS}
+
+    others = {t for t in used(has) - used(had) if has.get(f"{t}.typecheckingmode") not in ("off", False)}
+    switches = [k for k, v in has.items() if _tool(k) == tool and v is True and had.get(k) is not True]
+    return tool in used(has) and bool(others or any(_TRUE_IS_STRICT.search(k.rsplit(".", 1)[-1]) for k in switches))
+
+
+def _tool(key: str) -> str:
+    return re.split(r"[.-]", _plain_key(key), maxsplit=1)[0]
+
+
+def _unused(evidence: Evidence, tool: str) -> bool:
+    """Nothing in the base installs, runs or sets up this tool, so what its first settings leave out was never looked at."""
+    spoken = re.compile(rf"(?<![\w-]){re.escape(tool)}(?![\w])", re.IGNORECASE)
+    names = (
+        "tox.ini",
+        "noxfile.py",
+        "makefile",
+        "justfile",
+        "pipfile",
+        "setup.py",
+        "tasks.py",
+        "dockerfile",
+        "contributing.md",
+        "readme.md",
+    )
+    for path in evidence.base.entries:
+        name = path.rsplit("/", 1)[-1].lower()
+        if (
+            is_settings(path)
+            or name in names
+            or name.startswith(".")
+            or name.endswith((".yml", ".yaml", ".sh", ".in", ".lock"))
+            or ("requirements" in path.lower() and name.endswith(".txt"))
+        ) and spoken.search(text(evidence.base, path) or ""):
+            return False
+    return True
 
 
 def _settings_elsewhere(evidence: Evidence, path: str) -> dict[str, Any]:
@@ -91,13 +176,15 @@ def _kept_elsewhere(key: str, old: Any, new: Any, elsewhere: dict[str, Any]) -> 
     if new is not None:
         return False
     plain = _plain_key(key)
-    if plain.startswith("mypy.") and elsewhere.get("mypy.strict") is True and isinstance(old, bool):
-        return _IN_STRICT.fullmatch(plain) is not None
+    if elsewhere.get("mypy.strict") is True and isinstance(old, bool) and _IN_STRICT.fullmatch(plain):
+        return True
     linter, _, rest = plain.partition(".")
     if linter == "flake8" and rest in ("select", "extend_select", "enable_extensions"):
         chosen = [
             w for k, v in elsewhere.items() if re.fullmatch(r"ruff\.(?:lint\.)?(?:extend_)?select", k) for w in words(v)
         ]
+        if not chosen and "flake8.extend_select" in elsewhere and "flake8.select" not in elsewhere:
+            chosen = [*words(elsewhere["flake8.extend_select"]), "E", "F", "W", "C90"]  # these it selects by itself
         return bool(chosen) and all(any(w.startswith(c) or c == "ALL" for c in chosen) for w in words(old))
     if plain not in elsewhere:
         return False
@@ -126,8 +213,8 @@ def _weaker(key: str, old: Any, new: Any) -> str | None:
     if old == new or (old is None and new is None):
         return None
     name = key.rsplit(".", 1)[-1]
-    if name in _NO_CHECK:
-        return None
+    if name in _NO_CHECK or _plain_key(key).startswith("coverage.paths."):
+        return None  # the latter says which folders are the same one, not what is measured
     said = f"{key} {_short(old)} -> {_short(new)}"
     a, b = _number(old), _number(new)
     lower, higher = _LOWER_IS_WEAKER.search(key), _HIGHER_IS_WEAKER.search(name)
@@ -138,7 +225,7 @@ def _weaker(key: str, old: Any, new: Any) -> str | None:
             return said
         return None
     if isinstance(old, bool) or isinstance(new, bool):
-        if _TRUE_IS_LAX.search(name) and new is True:
+        if _TRUE_IS_LAX.search(name) and not name.startswith("no_") and new is True:
             return said
         return said if _TRUE_IS_STRICT.search(name) and old is True and new is not True else None
     if (
@@ -151,6 +238,11 @@ def _weaker(key: str, old: Any, new: Any) -> str | None:
         return said if _RULE_WORDS[str(old[0])] > _RULE_WORDS.get(str(new[0]), 2) else None
     gained = [w for w in words(new) if w not in words(old)]
     lost = [w for w in words(old) if w not in words(new)]
+    if name in ("files", "include", "source", "packages"):
+        # A folder in place of one that lies in it: `src` for `src/shop`.
+        lost = [w for w in lost if not any(f"{w.rstrip('/')}/".startswith(f"{g.rstrip('/')}/") for g in gained)]
+    if name in ("exclude_also", "exclude_lines"):
+        gained = [w for w in gained if not _NEVER_RUN.fullmatch(w)]
     if (
         _LIST_LAX.search(name) or (_LIST_LAX.search(key.rsplit(".", 1)[0].rsplit(".", 1)[-1]) and "ignore" in key)
     ) and gained:

@@ -125,6 +125,40 @@ def _followed(evidence: Evidence, old: str, new: str) -> bool:
     return True
 
 
+def _announced(before: ast.Module) -> set[str]:
+    """Qualified names that the module itself warned would go: when used, or by a decorator; classes built on such included.
+
+    Words in a docstring alone are none: they warn nobody who runs the code.
+    """
+    found: set[str] = set()
+    classes: list[tuple[str, ast.ClassDef]] = []
+    for name, node in python_code.definitions(before):
+        parts: list[ast.AST] = [*node.decorator_list, *(node.body if not isinstance(node, ast.ClassDef) else ())]
+        if isinstance(node, ast.ClassDef):
+            classes.append((name, node))
+            made = [n for n in node.body if getattr(n, "name", "") in ("__init__", "__new__", "__init_subclass__")]
+            parts += [s for m in made for s in getattr(m, "body", ())]
+        # A warning behind a condition is about one way of use, not about the whole.
+        if any(_warns(p) for p in parts):
+            found.add(name)
+    for name, node in classes:
+        if any(getattr(b, "id", "") in found for b in node.bases):
+            found.add(name)
+    return found
+
+
+def _warns(part: ast.AST) -> bool:
+    """A statement or decorator that warns of deprecation whenever it is reached."""
+    call = part.value if isinstance(part, ast.Expr) else part
+    if isinstance(call, ast.Call):
+        called = getattr(call.func, "attr", getattr(call.func, "id", ""))
+        words = {w for n in ast.walk(call) for w in (getattr(n, "id", ""), getattr(n, "attr", "")) if w}
+        if called == "warn":
+            return bool(words & {"DeprecationWarning", "PendingDeprecationWarning", "FutureWarning"})
+        part = call.func
+    return getattr(part, "attr", getattr(part, "id", "")) == "deprecated"
+
+
 def _module(evidence: Evidence, modules: Modules, module: Module, everywhere: dict[str, set[str]]) -> Iterator[Finding]:
     after = dict(python_code.definitions(module.after))
     bodies = {b for s in everywhere.values() for b in s}
@@ -159,10 +193,11 @@ def _module(evidence: Evidence, modules: Modules, module: Module, everywhere: di
     successors = {name: _successor(module, name, node) for name, node in gone}
     gone = [(n, d) for n, d in gone if not (new := successors[n]) or not _followed(evidence, n, new)]
     if gone:
-        renamed = all(successors[n] for n, _ in gone)
+        announced = _announced(module.before)
+        expected = all(successors[n] or n.split(".")[0] in announced or n in announced for n, _ in gone)
         yield finding(
             "FEATURE_REMOVED", f"{', '.join(n for n, _ in gone[:5])} {'is' if len(gone) == 1 else 'are'} gone instead of repaired; no permit of the ticket names it.",
-            path=module.path, line=gone[0][1].lineno, key=" ".join(n for n, _ in gone), effect=Effect.ASKS if renamed else None,
+            path=module.path, line=gone[0][1].lineno, key=" ".join(n for n, _ in gone), effect=Effect.ASKS if expected else None,
             evidence="\n".join(f"{n} seems to be {successors[n]} now" for n, _ in gone if successors[n]),
         )  # fmt: skip
     if stubbed:

@@ -6,8 +6,8 @@ import ast
 import re
 
 from gatekeeper.checks.suite_integrity.situation import BAD, Situation
+from gatekeeper.domain.testrun import Outcome
 from gatekeeper.formats import python_code
-from gatekeeper.formats.python_source import TestFunction
 
 PRIVATE = "private"
 """What the test used is gone and was nobody's business outside the package."""
@@ -18,7 +18,24 @@ _MISSING = re.compile(
 _WARNED = re.compile(r"^(?:E\s+)?(?:\w+\.)*(?:Pending)?(?:Deprecation|Future)Warning\b", re.MULTILINE)
 
 
-def departed(situation: Situation, path: str, test: TestFunction, ids: list[str]) -> str:
+def run_in_their_own_module(situation: Situation, path: str, name: str, ids: list[str]) -> bool:
+    """A class of tests that the module only took over from another one, which still runs every one of these ids itself."""
+    owner, _, rest = name.partition("::")
+    tree = python_code.parse(situation.source(path, base=True))
+    merged = situation.merged
+    if not rest or tree is None or merged is None or any(getattr(n, "name", "") == owner for n in tree.body):
+        return False
+    module, _, taken = python_code.imports(tree).get(owner, "").rpartition(".")
+    home = f"{module.strip('.').replace('.', '/')}.py"
+    if taken != owner or not module.strip("."):
+        return False
+    homes = {p for p, n in merged.functions if n == name and p != path and (p == home or p.endswith(f"/{home}"))}
+    return len(homes) == 1 and all(
+        set(merged.outcomes(i.replace(path, p, 1))) == {Outcome.PASSED} for p in homes for i in ids
+    )
+
+
+def departed(situation: Situation, path: str, name: str, ids: list[str]) -> str:
     """`PRIVATE`, words for a person, or "" where the target's own version fails for any other reason or passes."""
     restored = situation.restored
     cases = [restored.first(i) for i in ids] if restored is not None else []
@@ -41,15 +58,15 @@ def departed(situation: Situation, path: str, test: TestFunction, ids: list[str]
         for p, c in situation.changed.items()
         if c.new is None and p.endswith(".py")
     }
-    if not names <= change.gone | files or not _uses(situation, path, test, names):
+    if not names <= change.gone | files or not _uses(situation, path, name, names):
         return ""
     return PRIVATE if _private(situation, path, missing) else f"the code no longer has {', '.join(sorted(names))}"
 
 
-def _uses(situation: Situation, path: str, test: TestFunction, names: set[str]) -> bool:
+def _uses(situation: Situation, path: str, name: str, names: set[str]) -> bool:
     """The test, or the class around it, speaks of a name that is gone: its neighbours in the module do not go with it."""
     tree = python_code.parse(situation.source(path, base=True))
-    top = next((n for n in tree.body if getattr(n, "name", "") == test.name.split("::", 1)[0]), None) if tree else None
+    top = next((n for n in tree.body if getattr(n, "name", "") == name.split("::", 1)[0]), None) if tree else None
     if tree is None or top is None:
         return False
     bound = {

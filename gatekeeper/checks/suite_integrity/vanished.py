@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
-from gatekeeper.checks.suite_integrity.departed import PRIVATE, departed
+from gatekeeper.checks.suite_integrity.departed import PRIVATE, departed, run_in_their_own_module
 from gatekeeper.checks.suite_integrity.situation import BAD, Situation
 from gatekeeper.domain.finding import Finding, finding
 from gatekeeper.domain.testrun import Outcome
@@ -61,6 +61,8 @@ def _explain(situation: Situation, path: str, name: str, gone: list[str]) -> Fin
     assert merged is not None
     test = situation.defined(path, name, base=True)
     if test is None:
+        if path.endswith(".py") and run_in_their_own_module(situation, path, name, gone):
+            return None
         # Made at run time or in another language: only the numbers can be compared.
         return _removed(situation, path, name, gone, None)
     now = situation.function(path, name)
@@ -250,11 +252,11 @@ def _removed(situation: Situation, path: str, name: str, gone: list[str], test: 
     message = f"{path}::{name} runs on the target branch and is gone"
     why = ""
     if (
-        test is not None
+        path.endswith(".py")
         and _passed(situation, gone)
         and any(p != path and p.endswith(".py") for p in situation.changed)
     ):
-        why = departed(situation, path, test, gone)
+        why = departed(situation, path, name, gone)
         if why == PRIVATE:
             return None
     if test is not None and _passed(situation, gone) and _interface(situation, gone):

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import replace
 
-from gatekeeper.checks.supply_chain.popular import DEVELOPMENT, lookalike
+from gatekeeper.checks.supply_chain.popular import COMPANIONS, DEVELOPMENT, POPULAR, lookalike
 from gatekeeper.domain.evidence import Evidence
 from gatekeeper.domain.finding import Finding, finding
 from gatekeeper.domain.globs import matches, matches_any
@@ -112,22 +112,24 @@ def _file(
     if added:
         likeness = [f"{d.name} looks like {near}" for d in added if (near := lookalike(d.name, known))]
         transitive = _transitive(ticket, path, after, known)
+        compiled = all(d.version for d in after.dependencies)
         yield finding(
             "DEPENDENCY_ADDED",
             f"{path} adds {_names(added)}, which no permit of the ticket names." + (f" {likeness[0]}." if likeness else ""),
             path=path, line=added[0].line, evidence=_evidence(added), key=_names(added),
-            effect=Effect.ASKS if not likeness and (transitive or all(_development(d, path) for d in added)) else None,
+            effect=Effect.ASKS if not likeness and (transitive or all(_development(d, path, compiled) for d in added)) else None,
         ), {d.name for d in added}  # fmt: skip
     yield from _pins(ticket, path, before, after, {k[0]: v for k, v in old.items()}, new_file)
 
 
-def _development(one: Dependency, path: str) -> bool:
-    """A well-known tool of development from the index, in a place that no user of the project installs."""
+def _development(one: Dependency, path: str, compiled: bool) -> bool:
+    """A well-known tool of development from the index, or in a compiled list what such tools need, where no user installs it."""
     place = f"{one.section} {path}".lower()
     lists = re.search(
         r"dev|test|docs?\b|lint|typing|style|build|tool|ci\b|release|coverage|lock|optional|group|types|check", place
     )
-    return one.name in DEVELOPMENT and not one.source and lists is not None
+    known = one.name in DEVELOPMENT or (compiled and (one.name in COMPANIONS or one.name in POPULAR))
+    return known and not one.source and lists is not None
 
 
 def _pins(

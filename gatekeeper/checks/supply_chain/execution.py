@@ -48,7 +48,7 @@ def changed_execution(evidence: Evidence) -> tuple[Finding, ...]:
         if name in ("pyproject.toml", "package.json"):
             out += _manifest(path, before, after)
         elif name in ("setup.py", "hatch_build.py", "build.py") and "/" not in path:
-            out += _setup(path, before, after)
+            out += _setup(evidence, path, before, after)
         elif name in (".npmrc", "pip.conf", ".yarnrc", ".yarnrc.yml", ".pypirc", "pip.ini"):
             out += _index_file(path, before, after)
         if _is_ci(path) or name.startswith(("dockerfile", "containerfile")) or name.endswith((".dockerfile", ".sh")) or name == "makefile":  # fmt: skip
@@ -98,7 +98,7 @@ def _line(content: str, needle: str) -> int:
     return next((i for i, row in enumerate(content.splitlines(), 1) if needle in row), 1)
 
 
-def _setup(path: str, before: str, after: str) -> Iterable[Finding]:
+def _setup(evidence: Evidence, path: str, before: str, after: str) -> Iterable[Finding]:
     new = python_code.parse(after)
     if new is None:
         return
@@ -106,12 +106,19 @@ def _setup(path: str, before: str, after: str) -> Iterable[Finding]:
 
     def risky(tree: ast.Module) -> dict[str, int]:
         names = python_code.imports(tree)
-        found = {python_code.dotted(n.func, names): n.lineno for n in python_code.walk(tree) if isinstance(n, ast.Call)}
+        facts = set(_facts_executed(evidence, tree))
+        found = {
+            python_code.dotted(n.func, names): n.lineno
+            for n in python_code.walk(tree)
+            if isinstance(n, ast.Call) and n not in facts
+        }
         hits = {k: v for k, v in found.items() if k in _RUNNERS}
         hits |= {
             str(n.arg): n.value.lineno
             for n in python_code.walk(tree)
-            if isinstance(n, ast.keyword) and n.arg == "cmdclass"
+            if isinstance(n, ast.keyword)
+            and n.arg == "cmdclass"
+            and not (isinstance(n.value, ast.Dict) and not n.value.keys)
         }
         return hits
 
@@ -119,6 +126,53 @@ def _setup(path: str, before: str, after: str) -> Iterable[Finding]:
     if fresh:
         first = min(fresh, key=lambda k: fresh[k])
         yield finding("BUILD_HOOK_ADDED", f"{path} runs {', '.join(sorted(fresh))} while the package is built.", path=path, line=fresh[first])  # fmt: skip
+
+
+def _facts_executed(evidence: Evidence, tree: ast.Module) -> Iterable[ast.Call]:
+    """Calls like `exec(file.read(), about)` where the file is one of the project that only gives names to constants."""
+    for block in python_code.walk(tree):
+        opened = {i.optional_vars.id: i.context_expr for i in block.items if isinstance(i.optional_vars, ast.Name)} if isinstance(block, ast.With) else {}  # fmt: skip
+        for call in ast.walk(block) if opened or isinstance(block, ast.Expr) else ():
+            if not (isinstance(call, ast.Call) and getattr(call.func, "id", "") == "exec" and call.args):
+                continue
+            read_ = call.args[0]
+            if not (
+                isinstance(read_, ast.Call) and isinstance(read_.func, ast.Attribute) and read_.func.attr == "read"
+            ):
+                continue
+            source: ast.expr | None = read_.func.value
+            if isinstance(source, ast.Name):
+                source = opened.get(source.id)
+            if (
+                isinstance(source, ast.Call)
+                and getattr(source.func, "id", "") == "open"
+                and _only_facts(evidence, source)
+            ):
+                yield call
+
+
+def _only_facts(evidence: Evidence, opened: ast.Call) -> bool:
+    """Every file of the tree that has the name which this call opens holds constants under names and nothing else."""
+    names = [n.value for n in ast.walk(opened.args[0]) if isinstance(n, ast.Constant) and isinstance(n.value, str)] if opened.args else []  # fmt: skip
+    files = [n for n in names if n.endswith(".py")]
+    if len(files) != 1:
+        return False
+    name = files[0].rsplit("/", 1)[-1]
+    homes = [p for p in evidence.merged.entries if p.rsplit("/", 1)[-1] == name]
+    modules = [python_code.parse(text(evidence.merged, p)) for p in homes]
+    return bool(modules) and all(m is not None and all(map(_fact, m.body)) for m in modules)
+
+
+def _fact(statement: ast.stmt) -> bool:
+    if isinstance(statement, ast.Expr):
+        return isinstance(statement.value, ast.Constant)
+    if not isinstance(statement, ast.Assign) or not all(isinstance(t, ast.Name) for t in statement.targets):
+        return False
+    try:
+        ast.literal_eval(statement.value)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return False
+    return True
 
 
 def _index_file(path: str, before: str, after: str) -> Iterable[Finding]:

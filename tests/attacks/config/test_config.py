@@ -225,3 +225,123 @@ def test_strict_stands_for_the_switches_that_it_holds():
     [found] = check(tree_evidence({"pyproject.toml": old}, {"pyproject.toml": "[tool.mypy]\nstrict = true\n"}))
     assert "warn_unreachable" in found.message
     assert "disallow_untyped_defs" not in found.message
+
+
+TYPED = "[tool.mypy]\nfiles = ['src', 'tests']\nwarn_unreachable = true\n"
+MYPY = {
+    "pyproject.toml": TYPED,
+    "setup.cfg": "[flake8]\nselect = B, E, F, W\n",
+    "tox.ini": "[testenv:typing]\ncommands = mypy\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("after", "effect"),
+    [
+        (TYPED.replace("warn_unreachable = true", ""), "blocks"),
+        (TYPED.replace("warn_unreachable = true", "") + "[tool.pyright]\ninclude = ['src']\n", "asks"),
+        (TYPED.replace("warn_unreachable = true", "") + "[tool.pyright]\ntypeCheckingMode = 'off'\n", "blocks"),
+        (TYPED.replace("warn_unreachable = true", "disallow_untyped_defs = true"), "asks"),
+        (TYPED.replace("warn_unreachable = true", "pretty = true"), "blocks"),
+        (TYPED.replace("'src', 'tests'", "'src'") + "warn_return_any = true\n", "asks"),
+        (TYPED.replace("'src', 'tests'", "'tests'") + "warn_return_any = true\n", "blocks"),
+        (TYPED.replace("'src', 'tests'", "'src'"), "blocks"),
+    ],
+)
+def test_a_type_checker_that_is_exchanged_goes_to_a_person(after, effect):
+    found = check(tree_evidence(MYPY, {"pyproject.toml": after}))
+    assert [(f.code, f.effect.value) for f in found] == [("LIMIT_LOWERED", effect)]
+
+
+def test_a_folder_around_the_old_one_and_another_spelling_are_no_loss():
+    repo = {"setup.cfg": "[mypy]\nfiles = src/shop/, tests/\n"}
+    assert check(tree_evidence(repo, {"setup.cfg": "[mypy]\nfiles = src, tests\n"})) == ()
+    assert check(tree_evidence(repo, {"setup.cfg": "[mypy]\nfiles = src/shop, tests\n"})) == ()
+    assert [f.code for f in check(tree_evidence(repo, {"setup.cfg": "[mypy]\nfiles = src/sho, tests\n"}))] == [
+        "LIMIT_LOWERED"
+    ]
+
+
+@pytest.mark.parametrize(("kept", "codes"), [("extend-select = B", []), ("extend-select = C", ["LIMIT_LOWERED"]), ("extend-select =", ["LIMIT_LOWERED"])])  # fmt: skip
+def test_rules_that_a_linter_selects_by_itself_are_kept(kept, codes):
+    after = {"setup.cfg": "[flake8]\n", ".flake8": f"[flake8]\n{kept}\n"}
+    assert [f.code for f in check(tree_evidence(MYPY, after))] == codes
+
+
+@pytest.mark.parametrize(
+    ("repo", "codes"),
+    [({"README.md": "x"}, []), ({"README.md": "x", "requirements/dev.txt": "mypy==1.0\n"}, ["LIMIT_LOWERED"])],
+)
+def test_a_tool_that_arrives_lowers_nothing_and_one_that_is_used_does(repo, codes):
+    lax = {"pyproject.toml": "[tool.mypy]\nignore_missing_imports = true\nno_implicit_optional = true\n"}
+    found = check(tree_evidence({**repo, "pyproject.toml": "[project]\nname = 'x'\n"}, lax))
+    assert [f.code for f in found] == codes
+
+
+@pytest.mark.parametrize(
+    ("rule", "effect"),
+    [
+        ("UP038", "asks"),
+        ("D100", "asks"),
+        ("F401", "blocks"),
+        ("S603", "blocks"),
+        ("B006", "blocks"),
+        ("E722", "blocks"),
+        ("E", "blocks"),
+    ],
+)
+def test_an_ignored_rule_of_style_goes_to_a_person(rule, effect):
+    after = {"pyproject.toml": TOML.replace('"E501"', f'"E501", "{rule}"')}
+    assert [(f.code, f.effect.value) for f in check(tree_evidence(REPO, after))] == [("LIMIT_LOWERED", effect)]
+
+
+@pytest.mark.parametrize(
+    ("row", "codes"),
+    [
+        ("if t.TYPE_CHECKING", []),
+        ("raise NotImplementedError", []),
+        (r": \\.{3}", []),
+        ("pragma: no cover", []),
+        ("def ", ["LIMIT_LOWERED"]),
+        ("raise NotImplementedError|return", ["LIMIT_LOWERED"]),
+        ("if .*", ["LIMIT_LOWERED"]),
+    ],
+)
+def test_only_what_never_runs_is_left_out_of_coverage(row, codes):
+    after = {"pyproject.toml": TOML.replace("fail_under = 90", f'fail_under = 90\nexclude_also = ["{row}"]')}
+    assert [f.code for f in check(tree_evidence(REPO, after))] == codes
+
+
+@pytest.mark.parametrize(("gone", "effect"), [("pip-compile-multi-verify", "asks"), ("pyupgrade", "asks"), ("bandit", "blocks"), ("mypy", "blocks")])  # fmt: skip
+def test_a_hook_that_only_tidies_goes_to_a_person(gone, effect):
+    repo = {".pre-commit-config.yaml": HOOKS + f"      - id: {gone}\n".replace("pyupgrade", "doc8")}
+    found = check(tree_evidence(repo, {".pre-commit-config.yaml": HOOKS}))
+    assert [(f.code, f.effect.value) for f in found] == [("HOOK_REMOVED", effect)]
+    emptied = check(tree_evidence(repo, {".pre-commit-config.yaml": "repos: []\n"}))
+    assert [(f.code, f.effect.value) for f in emptied] == [("HOOK_REMOVED", "blocks")]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "effect"),
+    [
+        ("", "    continue-on-error: ${{ matrix.experimental }}\n", "asks"),
+        ("", "    continue-on-error: ${{ matrix.experimental || true }}\n", "asks"),
+        ("", "    continue-on-error: ${{ always() }}\n", "blocks"),
+        (
+            "    continue-on-error: true\n",
+            "    steps2:\n      - run: pytest\n        continue-on-error: true\n",
+            "asks",
+        ),
+        ("", "    continue-on-error: true\n", "blocks"),
+    ],
+)
+def test_failures_that_did_not_count_before_go_to_a_person(before, after, effect):
+    base, merged = (CI.replace("    runs-on: linux\n", f"    runs-on: linux\n{x}") for x in (before, after))
+    found = check(tree_evidence({W: base}, {W: merged}))
+    assert [(f.code, f.effect.value) for f in found] == [("CI_FAILURE_IGNORED", effect)]
+
+
+@pytest.mark.parametrize(("step", "codes"), [("uses: actions/cache@v4", []), ("run: mypy .", ["CI_CHECK_REMOVED"]), ("uses: acme/lint@v1", ["CI_CHECK_REMOVED"])])  # fmt: skip
+def test_a_condition_of_a_step_that_checks_nothing_is_no_loss(step, codes):
+    after = {W: CI + f"      - {step}\n        if: matrix.tox == 'typing'\n"}
+    assert [f.code for f in check(tree_evidence(REPO, after))] == codes

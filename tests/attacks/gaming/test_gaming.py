@@ -228,3 +228,32 @@ def test_a_branch_of_its_own_for_what_the_tests_ask_is_an_answer(special):
     tests = MONTH_TESTS + "    assert days(2022) == 365\n"
     found = check(tree_evidence({"cal.py": MONTHS, "tests/test_cal.py": tests}, {"cal.py": cheat}))
     assert [f.code for f in found] == ["ANSWERS_HARDCODED"]
+
+
+WARNING = '    warnings.warn("label is deprecated", DeprecationWarning, stacklevel=2)\n'
+
+
+@pytest.mark.parametrize(
+    ("base", "effect"),
+    [
+        (BASE.replace("def label(code):\n", f"def label(code):\n{WARNING}"), "asks"),
+        (BASE.replace("def label", "@typing_extensions.deprecated('x')\ndef label"), "asks"),
+        (BASE.replace("def label(code):\n", f"def label(code):\n    if code is None:\n    {WARNING}"), "blocks"),
+        (BASE.replace("def label(code):\n", "def label(code):\n    warnings.warn('slow', RuntimeWarning)\n"), "blocks"),
+        (BASE.replace("def label(code):\n", 'def label(code):\n    """Deprecated."""\n'), "blocks"),
+    ],
+)
+def test_the_end_of_what_warned_of_it_goes_to_a_person(base, effect):
+    without = BASE[: BASE.index("\n\ndef label")]
+    (found,) = check(tree_evidence({**REPO, "shop/core.py": base}, {"shop/core.py": without}))
+    assert (found.code, found.effect.value) == ("FEATURE_REMOVED", effect)
+
+
+def test_a_class_on_one_that_warned_ends_with_it():
+    classes = f"class Old:\n    def __init__(self):\n    {WARNING}\n\nclass Older(Old):\n    pass\n\n\nclass Other:\n    pass\n"
+    tests = "from shop.core import Old, Older, Other\n\ndef test_all():\n    assert Old() and Older() and Other()\n"
+    repo = {**REPO, "shop/core.py": classes, "tests/test_core.py": tests}
+    (found,) = check(tree_evidence(repo, {"shop/core.py": classes[classes.index("class Other") :]}))
+    assert (found.code, found.effect.value) == ("FEATURE_REMOVED", "asks")
+    (found,) = check(tree_evidence(repo, {"shop/core.py": "X = 1\n"}))
+    assert (found.code, found.effect.value) == ("FEATURE_REMOVED", "blocks")

@@ -117,3 +117,44 @@ def test_what_builds_a_project_without_a_build_system_is_known():
     assert "DEPENDENCY_ADDED" not in codes
     codes = [f.code for f in check(tree_evidence(before, {"pyproject.toml": written.replace("wheel", "wheeel")}))]
     assert "DEPENDENCY_ADDED" in codes
+
+
+SETUP = (
+    "import os\nfrom codecs import open\nfrom setuptools import setup\n\nabout = {}\n"
+    "with open(os.path.join('shop', '__version__.py'), 'r', 'utf-8') as f:\n    exec(f.read(), about)\n\nsetup(cmdclass={})\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("setup", "version", "codes"),
+    [
+        (SETUP, "__version__ = '1'\n", []),
+        (SETUP, "import os\n__version__ = os.system('id')\n", ["BUILD_HOOK_ADDED"]),
+        (SETUP.replace("'shop', '__version__.py'", "'shop', 'x'"), "__version__ = '1'\n", ["BUILD_HOOK_ADDED"]),
+        (SETUP.replace("f.read()", "g.read()"), "__version__ = '1'\n", ["BUILD_HOOK_ADDED"]),
+        (SETUP.replace("f.read()", "f.read() + x"), "__version__ = '1'\n", ["BUILD_HOOK_ADDED"]),
+        (SETUP.replace("cmdclass={}", "cmdclass={'install': Mine}"), "__version__ = '1'\n", ["BUILD_HOOK_ADDED"]),
+    ],
+)
+def test_a_version_that_is_read_by_running_its_file_is_no_hook(setup, version, codes):
+    repo = {**REPO, "setup.py": "from setuptools import setup\nsetup()\n"}
+    found = check(tree_evidence(repo, {"setup.py": setup, "shop/__version__.py": version}))
+    assert [f.code for f in found] == codes
+
+
+COMPILED = "mypy==1.11\nmypy-extensions==1.0  # via mypy\nclick==8.1  # via pip-tools\n"
+
+
+@pytest.mark.parametrize(
+    ("path", "listed", "effect"),
+    [
+        ("requirements/dev.txt", COMPILED, "asks"),
+        ("requirements/dev.txt", COMPILED + "fast-cells==1.0  # via mypy\n", "blocks"),
+        ("requirements/dev.txt", COMPILED.replace("click==8.1", "click"), "blocks"),
+        ("requirements.txt", COMPILED, "blocks"),
+        ("requirements/dev.txt", COMPILED.replace("mypy-extensions", "mypy-extension"), "blocks"),
+    ],
+)
+def test_what_known_tools_bring_along_goes_to_a_person(path, listed, effect):
+    found = check(tree_evidence({**REPO, path: "iniconfig==2.1.0\n"}, {path: "iniconfig==2.1.0\n" + listed}))
+    assert [(f.code, f.effect.value) for f in found] == [("DEPENDENCY_ADDED", effect)]

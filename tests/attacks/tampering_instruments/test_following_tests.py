@@ -123,3 +123,32 @@ def test_rows_that_lose_a_value_on_the_way_do_not(judge):
     now = {f"{ID}[1-None-x]": "passed", f"{ID}[5-True-q]": "passed", f"{ID}[3-None-z]": "passed"}
     found = judge({T: ROWS}, {T: new.replace("(a, b)", "(a, how, b)")}, **ROW_RUNS, now=now)
     assert found["PARAMETERS_REMOVED"].effect is Effect.BLOCKS
+
+
+SHARED = "import pytest\nfrom pkg.core import pack\n\n\nclass TestPack:\n    def test_pack(self):\n        assert pack(1) == '1'\n"
+HEIRS = "from pkg.old import Old\nfrom test_shared import TestPack\n\n\nclass TestOld(TestPack):\n    maker = Old\n\n    def test_old(self):\n        assert Old(1).n == 1\n"
+HOME, LEFT = "tests/test_shared.py", "tests/test_old.py"
+
+
+def _with_heirs(judge, *, home: str = "passed", warned: str = "No module named 'pkg.old'"):
+    """A module of tests that goes with the code it is for: a class built on another module's, and that one taken over."""
+    ids = {f"{LEFT}::TestOld::test_old", f"{LEFT}::TestOld::test_pack", f"{LEFT}::TestPack::test_pack"}
+    was = {**dict.fromkeys(ids, "passed"), f"{HOME}::TestPack::test_pack": "passed"}
+    restored = {f"{HOME}::TestPack::test_pack": "passed", LEFT: "failed"}
+    before = {HOME: SHARED, LEFT: HEIRS, "pkg/core.py": PACK, "pkg/old.py": "class Old:\n    def __init__(self, n):\n        self.n = n\n"}  # fmt: skip
+    after = {HOME: SHARED, "pkg/core.py": PACK}
+    return judge(before, after, was=was, now={f"{HOME}::TestPack::test_pack": home}, restored=restored, detail=warned)
+
+
+def test_inherited_tests_go_with_what_their_class_is_for(judge):
+    found = _with_heirs(judge)
+    assert {f.effect for f in found.values()} == {Effect.ASKS}
+    assert set(found) == {"TEST_FOLLOWS_INTERFACE"}
+
+
+def test_tests_that_were_only_taken_over_are_missed_where_their_own_module_no_longer_passes(judge):
+    assert _with_heirs(judge, home="skipped")["TEST_REMOVED"].effect is Effect.BLOCKS
+
+
+def test_inherited_tests_that_failed_for_another_reason_are_missed(judge):
+    assert _with_heirs(judge, warned="AssertionError: 1 == 2")["TEST_REMOVED"].effect is Effect.BLOCKS

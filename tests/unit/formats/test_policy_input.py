@@ -72,3 +72,20 @@ def test_moved_lines_are_neither_added_nor_removed():
 
 def test_names_are_plain():
     assert plain_name('a"b\\c\n\u202e') == "a_b_c__"
+
+
+HEADER = "def check_password(self, given):\n    return self.hash == digest(given)\n"
+
+
+@pytest.mark.parametrize(
+    "after, names",
+    [
+        (HEADER.replace("(self, given):", "(self, given: str | None) -> bool:"), set()),
+        (HEADER.replace("(self, given):", "(self, given, strict=False):"), {"password_hash"}),
+        (HEADER.replace("(self, given):", "(self, given='x'):"), {"password_hash"}),
+        (HEADER + "ok = check_password(1, 2)\n", {"password_hash"}),
+        ("x = 1\n", {"password_hash"}),
+    ],
+)
+def test_other_types_in_the_header_of_a_function_are_no_other_code(after, names):
+    assert seen("src/a.py", HEADER, after) == names
