@@ -8,8 +8,9 @@ except reading that packaged file once.
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Iterator, Mapping
 from functools import cache
-from importlib import resources
+from pathlib import Path
 from typing import Any
 
 from gatekeeper.records import dataclass
@@ -29,15 +30,36 @@ class Reason:
     next_action: str
 
 
+class _Reasons(Mapping[str, Reason]):
+    """The registry, an entry read when it is asked for: a check needs a handful of some three hundred."""
+
+    def __init__(self, text: str) -> None:
+        parts = [part.partition("]\n") for part in text.split("\n[")[1:]]
+        self._raw = {code: body for code, _, body in parts}
+        self._read: dict[str, Reason] = {}
+
+    def __getitem__(self, code: str) -> Reason:
+        found = self._read.get(code)
+        if found is None:
+            row = tomllib.loads(self._raw[code])
+            found = Reason(code, row["category"], row["effect"], row["blame"], row["meaning"], row["next_action"])
+            self._read[code] = found
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._raw)
+
+    def __len__(self) -> int:
+        return len(self._raw)
+
+    def __contains__(self, code: object) -> bool:
+        return code in self._raw
+
+
 @cache
-def reasons() -> dict[str, Reason]:
-    """All registered reasons by code. Raises `KeyError` for an entry that lacks a field (a packaging fault)."""
-    text = resources.files("gatekeeper").joinpath("codes.toml").read_text(encoding="utf-8")
-    table = tomllib.loads(text)
-    return {
-        code: Reason(code, row["category"], row["effect"], row["blame"], row["meaning"], row["next_action"])
-        for code, row in table.items()
-    }
+def reasons() -> Mapping[str, Reason]:
+    """All registered reasons by code. An entry that lacks a field raises `KeyError` (a packaging fault)."""
+    return _Reasons(Path(__file__).with_name("codes.toml").read_text(encoding="utf-8"))
 
 
 def reason(code: str) -> Reason:

@@ -102,6 +102,14 @@ def public_pem(path: Path) -> str:
     return load_key(path).public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode()
 
 
+def load_cryptography() -> None:
+    """Import what signing needs, and make nothing. Call it while something else is waited for, or not at all."""
+    from cryptography.exceptions import UnsupportedAlgorithm  # noqa: F401
+    from cryptography.hazmat.primitives.asymmetric import ec  # noqa: F401
+    from cryptography.hazmat.primitives.hashes import SHA256  # noqa: F401
+    from cryptography.hazmat.primitives.serialization import load_pem_private_key  # noqa: F401
+
+
 class LocalKeySigner:
     """Implements `domain.ports.Signer`. The key is made or read at first use."""
 

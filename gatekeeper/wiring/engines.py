@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from gatekeeper.adapters.git_mirror.sources import Remotes
     from gatekeeper.adapters.kingfisher_scanner.scanner import KingfisherScanner
     from gatekeeper.adapters.opa_policy import OpaPolicy
-    from gatekeeper.adapters.rego_policy import RegoPolicy
+    from gatekeeper.adapters.rego_policy.engine import RegoPolicy
     from gatekeeper.adapters.semgrep_scanner import SemgrepScanner
     from gatekeeper.domain.ports import TestEnvironment, ToolchainBuilder
     from gatekeeper.domain.settings import EnvironmentSettings
@@ -36,16 +36,22 @@ if TYPE_CHECKING:
     from gatekeeper.worker_process import Worker
 
 
-def policy_engine(directory: Path | None = None, settings: PolicySettings | None = None) -> RegoPolicy | OpaPolicy:
-    """The policy as the settings choose it. Call `warm()` early and `close()` at the end."""
+def policy_engine(
+    directory: Path | None = None, settings: PolicySettings | None = None, begun: Worker | None = None
+) -> RegoPolicy | OpaPolicy:
+    """The policy as the settings choose it, over a worker that was begun for it where it takes one. Call `warm()` early
+    and `close()` at the end.
+    """
     from gatekeeper.config import libexec, policy_bundle
 
     settings = settings or machine.gate_settings(paths()).policy
     directory = directory or settings.bundle or policy_bundle()
     if settings.engine is PolicyKind.EMBEDDED:
-        from gatekeeper.adapters.rego_policy import RegoPolicy
+        from gatekeeper.adapters.rego_policy.engine import RegoPolicy
 
-        return RegoPolicy(directory)
+        return RegoPolicy(directory, begun=begun)
+    if begun is not None:
+        begun.kill()
     from gatekeeper.adapters.opa_policy import NamedServer, OpaPolicy, find_opa
     from gatekeeper.adapters.rego_policy.loader import load_bundle
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,11 +27,18 @@ if TYPE_CHECKING:
 
 @contextmanager
 def check_tools(
-    where: Paths, *, trust: bytes | None, publish: bool, timeout_s: float, measure_s: float | None = None
+    where: Paths,
+    *,
+    trust: bytes | None,
+    publish: bool,
+    timeout_s: float,
+    measure_s: float | None = None,
+    workers: list[Callable[[], object]] | None = None,
 ) -> Iterator[Tools]:
     """Tools of `gatekeeper check`: mode local, local key, everything in this process.
 
-    `measure_s` takes the place of every tier's seconds for mutants.
+    `measure_s` takes the place of every tier's seconds for mutants. `workers` is given what ends each worker process, for
+    a caller that is done with them before the end.
 
     What takes long to load (secret rules, policy worker) starts loading at once, beside the git work.
     """
@@ -40,12 +47,14 @@ def check_tools(
 
     effort = machine.gate_settings(where).effort
     with ExitStack() as stack:
-        policy = engines.policy_engine()
+        policy = engines.policy_engine(begun=early.policy_taken())
         stack.callback(policy.close)
         policy.warm()
         secrets = engines.secret_scanner(where, early.taken(where))
         stack.callback(secrets.close)
         secrets.start()
+        if workers is not None:
+            workers += [policy.close, secrets.close]
         box = engines.sandbox(where)
         yield Tools(
             git=engines.git_repositories(where),
@@ -90,14 +99,19 @@ def check(
     from gatekeeper.workflow.pipeline import crash, load_late_steps, step_table, verify
 
     def listen(state: str, detail: Mapping[str, Any]) -> None:
-        if state == "RUNNING":
-            threading.Thread(target=load_late_steps, name="late-steps", daemon=True).start()
+        if state == "RUNNING":  # the tests' own run is waited for: what comes after it is imported meanwhile
+            beside(load_late_steps, signers.load_signing_code)
+        elif state == "ATTEST" and workers:  # nobody asks them any more, and ending takes a moment
+            beside(*workers)
         listener(state, detail)
 
     submission = replace(submission, run_id=machine.new_id())
     timings: dict[str, float] = {}
+    workers: list[Callable[[], object]] = []
     try:
-        with check_tools(paths(), trust=trust, publish=publish, timeout_s=timeout_s, measure_s=measure_s) as tools:
+        with check_tools(
+            paths(), trust=trust, publish=publish, timeout_s=timeout_s, measure_s=measure_s, workers=workers
+        ) as tools:
             submission = replace(submission, approvals=(*submission.approvals, *_stored_approvals(tools, submission)))
             durable = MemoryDurable(step_table(tools), listen)
             timings = durable.timings_ms
@@ -110,6 +124,17 @@ def check(
     except Exception as error:
         outcome = _undecided(submission, crash(error))
     return replace(outcome, timings_ms={**timings, "total": round((time.perf_counter() - begun) * 1000, 1)})
+
+
+def beside(*work: Callable[[], object]) -> None:
+    """Do this in a thread that nobody waits for. What fails in it fails again where it is needed, and is told there."""
+
+    def run() -> None:
+        for one in work:
+            with suppress(Exception):
+                one()
+
+    threading.Thread(target=run, name="beside", daemon=True).start()
 
 
 def _undecided(submission: Submission, reason: Finding) -> Outcome:

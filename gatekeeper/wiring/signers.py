@@ -87,6 +87,13 @@ def local_signer(where: Paths) -> LocalKeySigner:
     return LocalKeySigner(where.keys / "local.pem")
 
 
+def load_signing_code() -> None:
+    """Import what a local signature needs. Call it while tests run, or not at all."""
+    from gatekeeper.adapters.local_key_signer import load_cryptography
+
+    load_cryptography()
+
+
 def check_signer(where: Paths, settings: SigningSettings | None = None) -> LocalKeySigner | SigstoreSigner:
     """Signer of `check` as the settings choose it."""
     from gatekeeper.adapters.local_key_signer import LocalKeySigner

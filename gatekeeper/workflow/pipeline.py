@@ -57,6 +57,8 @@ def load_late_steps() -> None:
     """Import what only the steps after the runs need: half of all modules. Call it while tests run, or not at all."""
     from gatekeeper.workflow.steps import again, attest, decide, measure  # noqa: F401
 
+    decide.prepare()
+
 
 def _again(*args: Any) -> Flaky | None:
     from gatekeeper.workflow.steps import again

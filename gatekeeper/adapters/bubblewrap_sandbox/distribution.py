@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from importlib import resources
+from pathlib import Path
 
 MODULE = "gatekeeper_pytest_recorder"
 """Name of the module and of its pytest plugin inside a test environment."""
@@ -14,7 +14,7 @@ def recorder_distribution() -> dict[str, bytes]:
 
     The version holds a digest of the module, so that environments with another recorder have another digest.
     """
-    source = resources.files(__package__).joinpath("pytest_recorder.py").read_bytes()
+    source = Path(__file__).with_name("pytest_recorder.py").read_bytes()
     version = f"1+{hashlib.sha256(source).hexdigest()[:12]}"
     info = f"{MODULE}-{version}.dist-info"
     files = {

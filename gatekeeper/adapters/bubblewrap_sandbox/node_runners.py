@@ -12,7 +12,6 @@ import re
 import shlex
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from importlib import resources
 from pathlib import Path, PurePosixPath
 
 from gatekeeper.domain.ports import GATE_FILES, RunRequest
@@ -37,7 +36,7 @@ _REFUSED = {
 
 @functools.cache
 def _reporter(name: str) -> bytes:
-    return resources.files(__package__).joinpath("node_reporters", name).read_bytes()
+    return (Path(__file__).parent / "node_reporters" / name).read_bytes()
 
 
 class _NodeProgram(ABC):

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from gatekeeper.adapters.bubblewrap_sandbox import node_runners
-from gatekeeper.adapters.bubblewrap_sandbox.go_runner import GoRunner
 from gatekeeper.domain.ports import RunRequest
 from gatekeeper.domain.testrun import SuiteReport
 
@@ -35,14 +33,19 @@ class StructuredRunner(Protocol):
 
 
 def structured(name: str) -> StructuredRunner | None:
-    """The runner of that name, None for pytest (which has its recorder) and for opaque commands."""
-    return _RUNNERS.get(name)
+    """The runner of that name, None for pytest (which has its recorder) and for opaque commands.
 
+    Imported when it is asked for: most runs are of pytest, and a check starts with its imports.
+    """
+    if name == "go":
+        from gatekeeper.adapters.bubblewrap_sandbox.go_runner import GoRunner
 
-_RUNNERS: Mapping[str, StructuredRunner] = {
-    **node_runners.RUNNERS,
-    "go": GoRunner(),
-}
+        return GoRunner()
+    if name in ("node", "jest", "vitest"):
+        from gatekeeper.adapters.bubblewrap_sandbox.node_runners import RUNNERS
+
+        return RUNNERS[name]
+    return None
 
 
 def replaced(words: Sequence[str], python: str) -> list[str]:

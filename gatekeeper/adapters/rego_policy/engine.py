@@ -9,6 +9,7 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
+from gatekeeper.adapters.rego_policy import policy_worker
 from gatekeeper.adapters.rego_policy.loader import LoadedBundle, load_bundle, refused
 from gatekeeper.domain.decision import BundleId, Plan, PolicyDecision
 from gatekeeper.domain.ticket import Risk
@@ -17,7 +18,6 @@ from gatekeeper.errors import CouldNotCheck
 from gatekeeper.formats.policy_answer import decision_of, plan_of
 from gatekeeper.worker_process import Worker, WorkerError
 
-WORKER = Path(__file__).with_name("worker.py")
 PLAN = "gatekeeper/plan/v1/result"
 DECIDE = "gatekeeper/decide/v1/result"
 
@@ -35,14 +35,20 @@ class RegoPolicy:
     the background; without it the first call starts it. `close()` ends it.
     """
 
-    def __init__(self, directory: Path, *, wall_s: float = WALL_S, memory_mib: int = MEMORY_MIB) -> None:
-        """`directory` holds the bundle; nothing is read before `warm()` or the first call."""
+    def __init__(
+        self, directory: Path, *, wall_s: float = WALL_S, memory_mib: int = MEMORY_MIB, begun: Worker | None = None
+    ) -> None:
+        """`directory` holds the bundle; nothing is read before `warm()` or the first call.
+
+        `begun` is a worker that was started ahead and was told nothing yet; it is this object's from now on.
+        """
         self._directory = directory
         self._wall_s = wall_s
         self._memory_mib = memory_mib
         self._lock = threading.Lock()
         self._bundle: LoadedBundle | None = None
         self._worker: Worker | None = None
+        self._begun = begun
         self._closed = False
         self._warming: Future[None] | None = None
 
@@ -79,9 +85,10 @@ class RegoPolicy:
         """End the worker. The object cannot be used afterwards."""
         with self._lock:
             self._closed = True
-            if self._worker is not None:
-                self._worker.kill()
-                self._worker = None
+            for worker in (self._worker, self._begun):
+                if worker is not None:
+                    worker.kill()
+            self._worker = self._begun = None
 
     def _evaluate(self, entrypoint: str, document: Mapping[str, Any]) -> tuple[Any, BundleId]:
         with self._lock:
@@ -111,7 +118,9 @@ class RegoPolicy:
         worker: Worker | None = None
         try:
             # The process starts while this one reads the bundle.
-            worker = Worker(WORKER, "regopy")
+            worker, self._begun = self._begun, None
+            if worker is None or not worker.usable:
+                worker = policy_worker.begin()
             bundle = self._loaded()
             load = {
                 "modules": bundle.modules,

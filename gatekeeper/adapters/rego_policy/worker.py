@@ -54,6 +54,10 @@ def _first_message(text: str) -> str:
 def main() -> None:
     """Serve until standard input ends."""
     sys.path += sys.argv[1:3]
+    # Before the first message, which comes when the gate has read the bundle; and its allocator must be there before
+    # memory is limited.
+    import regopy  # noqa: F401
+
     from gatekeeper.worker_process import limit, serve
 
     policy: list[_Policy] = []
@@ -61,8 +65,6 @@ def main() -> None:
     def handle(message: dict) -> object:  # type: ignore[type-arg]  # plain JSON, checked by the parent
         if policy:
             return policy[0].evaluate(message["entrypoint"], message["input"])
-        import regopy  # noqa: F401  # its allocator must be there before memory is limited
-
         limit(int(message["memory_mib"]))
         policy.append(_Policy(message))
         return "loaded"

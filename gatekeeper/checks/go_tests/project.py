@@ -40,13 +40,6 @@ class Project:
         self.changed = {p.path: p for p in evidence.change.paths}
         self._files: dict[tuple[bool, str], GoTestFile | None] = {}
 
-    @property
-    def concerned(self) -> bool:
-        """Whether the change can have to do with Go at all."""
-        return any(p.endswith((".go", "go.mod")) for p in self.changed) or any(
-            s.runner == "go" or "go test" in s.command for s in self.evidence.suites
-        )
-
     def source(self, path: str, *, base: bool = False) -> str | None:
         """Text at `path`; None where there is none or it is too large."""
         tree = self.evidence.base if base else self.evidence.merged

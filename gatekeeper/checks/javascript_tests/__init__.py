@@ -6,23 +6,30 @@ are compared with them. What stands in a test's name decides which test it is; w
 
 from __future__ import annotations
 
-from gatekeeper.checks.javascript_tests.code import gaming
-from gatekeeper.checks.javascript_tests.new_tests import hollow, unproven
-from gatekeeper.checks.javascript_tests.project import Project
-from gatekeeper.checks.javascript_tests.settings import settings
-from gatekeeper.checks.javascript_tests.vanished import unreported, vanished
-from gatekeeper.checks.javascript_tests.weakened import weakened
+import posixpath
+
 from gatekeeper.domain.evidence import Evidence
 from gatekeeper.domain.finding import Finding
 
 __all__ = ["check"]
 
+_SCRIPTS = (".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts")
+"""As `formats.javascript_tokens.EXTENSIONS`, which is not imported where nothing is to be read."""
+
 
 def check(evidence: Evidence) -> tuple[Finding, ...]:
     """Findings about JavaScript. One fault is told once: a test that is gone is not also weakened."""
-    project = Project(evidence)
-    if not project.concerned:
+    if not _concerned(evidence):
         return ()
+    # Imported where there are scripts to look at: most changes have none, and reading them is a good part of all modules.
+    from gatekeeper.checks.javascript_tests.code import gaming
+    from gatekeeper.checks.javascript_tests.new_tests import hollow, unproven
+    from gatekeeper.checks.javascript_tests.project import Project
+    from gatekeeper.checks.javascript_tests.settings import settings
+    from gatekeeper.checks.javascript_tests.vanished import unreported, vanished
+    from gatekeeper.checks.javascript_tests.weakened import weakened
+
+    project = Project(evidence)
     ended = unreported(project)
     whole = {f.path for f in ended}
     gone = [*ended, *(f for f in vanished(project) if f.path not in whole or f.code != "TEST_HIDDEN")]
@@ -31,3 +38,11 @@ def check(evidence: Evidence) -> tuple[Finding, ...]:
     told |= {(f.path, f.line) for f in less}
     found = [*gone, *less, *unproven(project, told), *settings(project), *gaming(project)]
     return tuple({f.fingerprint: f for f in found}.values())
+
+
+def _concerned(evidence: Evidence) -> bool:
+    """Whether the change can have to do with JavaScript at all."""
+    paths = [p.path for p in evidence.change.paths]
+    return any(
+        p.endswith(_SCRIPTS) or posixpath.basename(p) == "package.json" or "node_modules" in p.split("/") for p in paths
+    ) or any(s.runner in ("node", "jest", "vitest") for s in evidence.suites)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import posixpath
 import re
 from collections import Counter
 from collections.abc import Iterable
@@ -43,15 +42,6 @@ class Project:
         self.evidence = evidence
         self.instruments = Instruments(evidence.settings, evidence.suites, evidence.base)
         self.changed = {p.path: p for p in evidence.change.paths}
-
-    @property
-    def concerned(self) -> bool:
-        """Whether the change can have to do with JavaScript at all."""
-        return (
-            any(is_script(p) or posixpath.basename(p) == "package.json" for p in self.changed)
-            or any(s.runner in ("node", "jest", "vitest") for s in self.evidence.suites)
-            or any("node_modules" in p.split("/") for p in self.changed)
-        )
 
     def source(self, path: str, *, base: bool = False) -> str | None:
         """Text at `path`; None where there is none or it is too large."""

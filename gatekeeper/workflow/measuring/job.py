@@ -18,7 +18,8 @@ from gatekeeper.records import dataclass, replace
 
 RESULTS = "/tmp/gatekeeper-measurement"  # noqa: S108 - a private tmpfs inside
 SCRATCH = "/tmp/gatekeeper-measuring"  # noqa: S108
-DRIVER = "gatekeeper_measure.py"
+PROGRAM = "gatekeeper_measure.py"
+_PACKAGE = "gatekeeper_measuring"
 JOB = "gatekeeper_measure.json"
 MAX_MUTANTS = 400
 """Of one change; even a large budget tries no more."""
@@ -28,9 +29,11 @@ _RESULTS = {
 }  # fmt: skip
 
 
-def driver() -> bytes:
-    """The program."""
-    return resources.files(__package__).joinpath("driver.py").read_bytes()
+def program() -> dict[str, bytes]:
+    """The program: its files by their names among the gate's own."""
+    inside = resources.files(__package__).joinpath("inside")
+    texts = {p.name: p.read_bytes() for p in inside.iterdir() if p.name.endswith(".py")}
+    return {PROGRAM: texts.pop("begin.py"), **{f"{_PACKAGE}/{name}": text for name, text in sorted(texts.items())}}
 
 
 @dataclass(frozen=True)
@@ -85,7 +88,7 @@ class Job:
                 ],
                 "imported": sorted(imported),
                 "mutants": [
-                    [number, index[m.path], m.start, m.end, m.replacement, numbers[index[m.path], m.statement.probe]]
+                    [number, index[m.path], m.start, m.end, m.replacement, numbers[index[m.path], m.statement.probe], m.by_value]
                     for number, m in enumerate(self.mutants)
                 ],
                 "budget_s": budget_s,

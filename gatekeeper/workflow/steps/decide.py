@@ -31,6 +31,7 @@ from gatekeeper.domain.submission import Submission
 from gatekeeper.domain.verdict import Blame, Effect, Verdict, worst
 from gatekeeper.errors import GatekeeperError
 from gatekeeper.formats.policy_input import decide_input
+from gatekeeper.formats.reviewer_notes import reviewer_note
 from gatekeeper.records import dataclass, replace
 from gatekeeper.workflow.gathered import Gathered
 from gatekeeper.workflow.steps.checkout import Checkout
@@ -57,6 +58,12 @@ CHECKS: tuple[tuple[str, Callable[[Evidence], tuple[Finding, ...]]], ...] = (
     ("instruction_drift", instruction_drift.check),
     ("change_proof", change_proof.check),
 )
+
+
+def prepare() -> None:
+    """Make ready what the checks make at their first use and every change needs."""
+    reviewer_note([(1, "")])
+    reviewer_note([(1, "a"), (2, "b")])
 
 
 @dataclass(frozen=True)

@@ -218,8 +218,8 @@ def measure(
             tree=tools.git.export(checkout.mirror, deciding.tree),
             environment=where,
             limits=limits,
-            files={jobs.DRIVER: jobs.driver(), jobs.JOB: job.document(deciding, budget_s, limits.memory_mib)},
-            program=("{python}", "-B", f"{GATE_FILES}/{jobs.DRIVER}", f"{GATE_FILES}/{jobs.JOB}"),
+            files={**jobs.program(), jobs.JOB: job.document(deciding, budget_s, limits.memory_mib)},
+            program=("{python}", "-B", f"{GATE_FILES}/{jobs.PROGRAM}", f"{GATE_FILES}/{jobs.JOB}"),
             collect=(jobs.RESULTS,),
         )
     )

@@ -11,7 +11,7 @@ from opa_program import opa_program
 
 from gatekeeper.adapters.local_key_signer import new_key
 from gatekeeper.adapters.opa_policy import OpaPolicy
-from gatekeeper.adapters.rego_policy import RegoPolicy
+from gatekeeper.adapters.rego_policy.engine import RegoPolicy
 from gatekeeper.adapters.sigstore_signer import SigstoreSigner
 from gatekeeper.cli.main import main
 from gatekeeper.config import Paths, gate_settings_file

@@ -10,8 +10,9 @@ import pytest
 from opa_program import opa_program
 from policy_documents import everything
 
-from gatekeeper.adapters.rego_policy.engine import DECIDE, PLAN, WORKER
+from gatekeeper.adapters.rego_policy.engine import DECIDE, PLAN
 from gatekeeper.adapters.rego_policy.loader import load_bundle
+from gatekeeper.adapters.rego_policy.policy_worker import WORKER
 from gatekeeper.config import policy_bundle
 from gatekeeper.worker_process import Worker
 

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from policy_documents import decisions, example
 
-from gatekeeper.adapters.rego_policy import RegoPolicy
-from gatekeeper.adapters.rego_policy.engine import WORKER
+from gatekeeper.adapters.rego_policy.engine import RegoPolicy
+from gatekeeper.adapters.rego_policy.policy_worker import WORKER
 from gatekeeper.config import policy_bundle
 from gatekeeper.domain.verdict import Verdict
 from gatekeeper.errors import CouldNotCheck
