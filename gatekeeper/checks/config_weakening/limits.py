@@ -124,7 +124,7 @@ def _exchanged(key: str, old: Any, new: Any, had: dict[str, Any], has: dict[str,
 
 
 def _tool(key: str) -> str:
-    return re.split(r"[.-]", _plain_key(key), maxsplit=1)[0]
+    return re.split(r"[.:-]", key.lower().removeprefix("tool."), maxsplit=1)[0]
 
 
 def _unused(evidence: Evidence, tool: str) -> bool:

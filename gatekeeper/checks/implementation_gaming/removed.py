@@ -125,6 +125,25 @@ def _followed(evidence: Evidence, old: str, new: str) -> bool:
     return True
 
 
+_REMOVAL = r"\b(?:remov|drop|delet|retir|discontinu|get(?:ting)? rid of|revert)\w*\b"
+
+
+def _spoken_of(evidence: Evidence, name: str) -> bool:
+    """The ticket undoes an earlier change, or one of its lines says that this very thing is to go."""
+    title = evidence.ticket.title.strip().lower()
+    if title.startswith(("revert ", 'revert"')):
+        return True
+    goes = re.compile(
+        rf"{_REMOVAL}[^.;\n]{{0,80}}(?<!\w){re.escape(name.rsplit('.', maxsplit=1)[-1])}(?!\w)", re.IGNORECASE
+    )
+    rows = [evidence.ticket.title, *evidence.ticket.goal.splitlines(), *evidence.ticket.acceptance]
+    return any(
+        (found := goes.search(row)) is not None
+        and not re.search(r"\b(?:not|never|without|n't|no)\b", row[: found.end()], re.IGNORECASE)
+        for row in rows
+    )
+
+
 def _announced(before: ast.Module) -> set[str]:
     """Qualified names that the module itself warned would go: when used, or by a decorator; classes built on such included.
 
@@ -194,7 +213,9 @@ def _module(evidence: Evidence, modules: Modules, module: Module, everywhere: di
     gone = [(n, d) for n, d in gone if not (new := successors[n]) or not _followed(evidence, n, new)]
     if gone:
         announced = _announced(module.before)
-        expected = all(successors[n] or n.split(".")[0] in announced or n in announced for n, _ in gone)
+        expected = all(
+            successors[n] or n.split(".")[0] in announced or n in announced or _spoken_of(evidence, n) for n, _ in gone
+        )
         yield finding(
             "FEATURE_REMOVED", f"{', '.join(n for n, _ in gone[:5])} {'is' if len(gone) == 1 else 'are'} gone instead of repaired; no permit of the ticket names it.",
             path=module.path, line=gone[0][1].lineno, key=" ".join(n for n, _ in gone), effect=Effect.ASKS if expected else None,

@@ -117,19 +117,35 @@ def _file(
             "DEPENDENCY_ADDED",
             f"{path} adds {_names(added)}, which no permit of the ticket names." + (f" {likeness[0]}." if likeness else ""),
             path=path, line=added[0].line, evidence=_evidence(added), key=_names(added),
-            effect=Effect.ASKS if not likeness and (transitive or all(_development(d, path, compiled) for d in added)) else None,
+            effect=None if likeness else _weight(ticket, added, path, compiled, transitive),
         ), {d.name for d in added}  # fmt: skip
     yield from _pins(ticket, path, before, after, {k[0]: v for k, v in old.items()}, new_file)
 
 
-def _development(one: Dependency, path: str, compiled: bool) -> bool:
-    """A well-known tool of development from the index, or in a compiled list what such tools need, where no user installs it."""
-    place = f"{one.section} {path}".lower()
-    lists = re.search(
-        r"dev|test|docs?\b|lint|typing|style|build|tool|ci\b|release|coverage|lock|optional|group|types|check", place
+def _weight(ticket: Ticket, added: list[Dependency], path: str, compiled: bool, transitive: bool) -> Effect | None:
+    """Advice for well-known tools in a list for developers, a question where such a tool builds the package or came along.
+
+    In a compiled list these tools may bring what they need. Where the ticket names what may be added, that is all.
+    """
+    if ticket.permits_of(PermitKind.ADD_DEPENDENCY):
+        return Effect.ASKS if transitive else None
+    known = all(
+        not d.source and (d.name in DEVELOPMENT or (compiled and (d.name in COMPANIONS or d.name in POPULAR)))
+        for d in added
     )
-    known = one.name in DEVELOPMENT or (compiled and (one.name in COMPANIONS or one.name in POPULAR))
-    return known and not one.source and lists is not None
+    places = [f"{d.section} {path}".lower() for d in added]
+    if known and all(_FOR_DEVELOPERS.search(p) and not p.startswith("build") for p in places):
+        return Effect.ADVISES
+    return Effect.ASKS if transitive or (known and all(_NOT_FOR_USERS.search(p) for p in places)) else None
+
+
+_FOR_DEVELOPERS = re.compile(
+    r"(?<![a-z])(?:dev(?:el(?:op(?:ment|er)?)?)?|tests?|testing|docs?|lint(?:ing|ers?)?|typing|types|style|check(?:s|ers)?|ci|coverage"
+    r"|pre-commit|format(?:ting)?|mypy|qa|tox|nox)(?![a-z])"
+)
+_NOT_FOR_USERS = re.compile(
+    r"dev|test|docs?\b|lint|typing|style|build|tool|ci\b|release|coverage|lock|optional|group|types|check"
+)
 
 
 def _pins(

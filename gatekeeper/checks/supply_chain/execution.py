@@ -16,6 +16,12 @@ from gatekeeper.formats import python_code, workflow_yaml
 from gatekeeper.formats.python_requirements import Manifest, read
 
 _KNOWN_BACKENDS = ("setuptools", "hatchling", "flit_core", "poetry", "pdm", "uv_build", "maturin", "scikit_build_core", "mesonpy", "flit", "poetry_dynamic_versioning", "whey", "enscons", "jupyter_packaging", "sipbuild", "pbr")  # fmt: skip
+_PLATFORM = frozenset({"actions", "github"})
+_KNOWN_OWNERS = _PLATFORM | {
+    "astral-sh", "aws-actions", "azure", "codecov", "conda-incubator", "coverallsapp", "docker", "google-github-actions", "hynek",
+    "mamba-org", "ossf", "pre-commit", "pre-commit-ci", "pypa", "re-actors", "readthedocs", "sigstore", "slsa-framework", "tox-dev", "wntrblm", "zizmorcore",
+}  # fmt: skip
+"""Owners of actions that everybody uses; one of theirs that is pinned to a commit needs nobody's attention."""
 _SHA = re.compile(r"[0-9a-f]{40}|sha256:[0-9a-f]{64}")
 _PIPE = re.compile(r"\b(?:curl|wget|fetch|iwr|invoke-webrequest)\b[^\n;]*\|\s*(?:sudo\s+(?:-\S+\s+)*)?(?:\S*/)?(?:env\s+)?(?:ba|z|da|k)?(?:sh|python[0-9.]*|node|perl|ruby|iex)\b|\b(?:ba|z)?sh\s+(?:-c\s+)?[\"']?[<$]\(\s*(?:curl|wget)|\beval\s+[\"']?\$\(\s*(?:curl|wget)", re.IGNORECASE)  # fmt: skip
 _BACKSLASH = re.compile(r"\\\r?\n")
@@ -213,10 +219,9 @@ def _actions(evidence: Evidence, path: str, before: str, after: str) -> Iterable
         was = had.get(owner.lower())
         if not pinned and (was is None or _SHA.fullmatch(was)) and (strict or was is not None or ref in ("main", "master", "HEAD", "latest", "")):  # fmt: skip
             bad.append(use)
-        elif was is None and owner.split("/")[0].lower() not in {u.split("/")[0].lower() for u in everywhere} | {
-            "actions",
-            "github",
-        }:
+        elif was is None and owner.split("/")[0].lower() not in {
+            *(u.split("/")[0].lower() for u in everywhere), *(_KNOWN_OWNERS if pinned else _PLATFORM),
+        }:  # fmt: skip
             foreign.append(use)
     if bad:
         yield finding("CI_ACTION_UNPINNED", f"{path} runs {', '.join(bad[:5])}: whoever moves that tag or branch runs code in CI.", path=path, line=_line(after, bad[0]))  # fmt: skip

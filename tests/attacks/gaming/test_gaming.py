@@ -257,3 +257,19 @@ def test_a_class_on_one_that_warned_ends_with_it():
     assert (found.code, found.effect.value) == ("FEATURE_REMOVED", "asks")
     (found,) = check(tree_evidence(repo, {"shop/core.py": "X = 1\n"}))
     assert (found.code, found.effect.value) == ("FEATURE_REMOVED", "blocks")
+
+
+@pytest.mark.parametrize(
+    ("title", "goal", "effect"),
+    [
+        ('Revert "Add labels"', "", "asks"),
+        ("Tidy up", "Remove the function `label`; nobody calls it.", "asks"),
+        ("Tidy up", "Fix area. Do not remove label.", "blocks"),
+        ("Tidy up", "Remove the trailing blanks.\nThe function label strips.", "blocks"),
+        ("Fix label", "label must strip blanks.", "blocks"),
+    ],
+)
+def test_what_the_ticket_says_should_go_is_asked_about(title, goal, effect):
+    evidence = tree_evidence(REPO, {"shop/core.py": BASE[: BASE.index("\n\ndef label")]})
+    (found,) = check(replace(evidence, ticket=replace(evidence.ticket, title=title, goal=goal)))
+    assert (found.code, found.effect.value) == ("FEATURE_REMOVED", effect)

@@ -98,16 +98,23 @@ TOOLS = TOML + '\n[dependency-groups]\ndev = ["pytest"]\n'
 @pytest.mark.parametrize(
     ("after", "effect"),
     [
-        (TOOLS.replace('dev = ["pytest"]', 'dev = ["pytest", "ruff"]'), "asks"),  # a tool that everybody knows
+        (TOOLS.replace('dev = ["pytest"]', 'dev = ["pytest", "ruff"]'), "advises"),  # a tool that everybody knows
         (TOOLS.replace('["setuptools>=68"]', '["hatchling"]'), "asks"),
         (TOOLS.replace('dev = ["pytest"]', 'dev = ["pytest", "rufff"]'), "blocks"),  # nobody knows it
         (TOOLS.replace('dev = ["pytest"]', 'dev = ["pytest", "ruff", "fast-cells"]'), "blocks"),
         (TOOLS.replace('"requests>=2"', '"requests>=2", "ruff"'), "blocks"),  # users would install it
     ],
 )
-def test_a_known_tool_of_development_goes_to_a_person(after, effect):
+def test_a_known_tool_of_development_is_told(after, effect):
     found = check(tree_evidence({**REPO, "pyproject.toml": TOOLS}, {"pyproject.toml": after}))
     assert [(f.code, f.effect.value) for f in found if f.code == "DEPENDENCY_ADDED"] == [("DEPENDENCY_ADDED", effect)]
+
+
+def test_a_ticket_that_names_what_may_be_added_names_all_of_it():
+    after = {"pyproject.toml": TOOLS.replace('dev = ["pytest"]', 'dev = ["pytest", "ruff", "types-pyyaml"]')}
+    named = [permit("add_dependency", names=["ruff"])]
+    (found,) = check(tree_evidence({**REPO, "pyproject.toml": TOOLS}, after, permits=named))
+    assert (found.code, found.effect.value) == ("DEPENDENCY_ADDED", "blocks")
 
 
 def test_what_builds_a_project_without_a_build_system_is_known():
@@ -148,13 +155,28 @@ COMPILED = "mypy==1.11\nmypy-extensions==1.0  # via mypy\nclick==8.1  # via pip-
 @pytest.mark.parametrize(
     ("path", "listed", "effect"),
     [
-        ("requirements/dev.txt", COMPILED, "asks"),
+        ("requirements/dev.txt", COMPILED, "advises"),
+        ("requirements/all.lock", COMPILED, "asks"),
         ("requirements/dev.txt", COMPILED + "fast-cells==1.0  # via mypy\n", "blocks"),
         ("requirements/dev.txt", COMPILED.replace("click==8.1", "click"), "blocks"),
         ("requirements.txt", COMPILED, "blocks"),
         ("requirements/dev.txt", COMPILED.replace("mypy-extensions", "mypy-extension"), "blocks"),
     ],
 )
-def test_what_known_tools_bring_along_goes_to_a_person(path, listed, effect):
+def test_what_known_tools_bring_along_is_told(path, listed, effect):
     found = check(tree_evidence({**REPO, path: "iniconfig==2.1.0\n"}, {path: "iniconfig==2.1.0\n" + listed}))
     assert [(f.code, f.effect.value) for f in found] == [("DEPENDENCY_ADDED", effect)]
+
+
+@pytest.mark.parametrize(
+    ("use", "seen"),
+    [
+        ("astral-sh/setup-uv@" + "b" * 40, []),
+        ("astra1-sh/setup-uv@" + "b" * 40, [("CI_ACTION_FOREIGN", "asks")]),
+        ("astral-sh/setup-uv@v6", [("CI_ACTION_UNPINNED", "blocks")]),
+        ("acme/setup-uv@" + "b" * 40, [("CI_ACTION_FOREIGN", "asks")]),
+    ],
+)
+def test_a_pinned_action_of_a_known_owner_is_nothing(use, seen):
+    after = {".github/workflows/ci.yml": CI + f"      - uses: {use}\n"}
+    assert [(f.code, f.effect.value) for f in check(tree_evidence(REPO, after))] == seen
