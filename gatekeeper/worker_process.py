@@ -6,7 +6,6 @@ Messages are a 4-byte big-endian length and one JSON object; every answer is `{"
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import resource
@@ -25,22 +24,6 @@ MAX_MESSAGE_BYTES = 8 * 1024 * 1024
 
 ROOT = str(Path(__file__).parent.parent)
 """Where `import gatekeeper` is found, for a child that starts without site-packages."""
-
-
-YIELDING = 10
-"""Niceness of work that others must not wait for."""
-
-
-def yield_to_others(pid: int = 0) -> None:
-    """Let a process (0: this one) that leads a session take the cores only where nobody else wants them.
-
-    Where the kernel shares the cores among sessions (`sched_autogroup_enabled`), the niceness of a process counts within
-    its session alone, and a session of its own has a niceness of its own. What cannot be had is left: this is about speed.
-    """
-    with contextlib.suppress(OSError):
-        os.setpriority(os.PRIO_PROCESS, pid, YIELDING)
-    with contextlib.suppress(OSError), open(f"/proc/{pid or 'self'}/autogroup", "w", encoding="ascii") as group:
-        group.write(str(YIELDING))
 
 
 class WorkerError(Exception):

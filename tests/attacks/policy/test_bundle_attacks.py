@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gatekeeper.adapters.rego_policy import RegoPolicy
+from gatekeeper.adapters.rego_policy.engine import RegoPolicy
 from gatekeeper.config import policy_bundle
 from gatekeeper.domain.verdict import Verdict
 from gatekeeper.errors import CouldNotCheck

@@ -12,7 +12,7 @@ from opa_program import opa_program
 from policy_documents import digest, everything, example
 
 from gatekeeper.adapters.opa_policy import OpaPolicy
-from gatekeeper.adapters.rego_policy import RegoPolicy
+from gatekeeper.adapters.rego_policy.engine import RegoPolicy
 from gatekeeper.adapters.rego_policy.loader import load_bundle
 from gatekeeper.config import policy_bundle
 from gatekeeper.domain.verdict import Verdict

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from policy_documents import approval, approved, decisions, example, found, places, plans, without
 
-from gatekeeper.adapters.rego_policy import RegoPolicy
+from gatekeeper.adapters.rego_policy.engine import RegoPolicy
 from gatekeeper.config import policy_bundle
 from gatekeeper.domain.verdict import Verdict
 
