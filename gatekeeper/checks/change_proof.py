@@ -1,7 +1,8 @@
 """Does the change do what it claims: what the tests can tell of its lines, as far as that was measured.
 
 A measurement comes from the tested process and only ever adds doubt. One finding at most, the strongest: the details are
-in the report. Nothing is said of a change that brings no test, of lines that were not tried, and of what ran at import.
+in the report. Nothing is said of a change that brings no test, of lines that were not tried, and of what ran at import. A
+measurement that a limit ended is told, since its silence would look like praise.
 """
 
 from __future__ import annotations
@@ -38,6 +39,14 @@ def check(evidence: Evidence) -> tuple[Finding, ...]:
     if measured.disturbed:
         effect = _weight(measured)
         return (finding("MEASUREMENT_MALFORMED", measured.disturbed, key="measurement", effect=effect),)
+    if measured.limit and not measured.tried:
+        return (
+            finding(
+                "MEASUREMENT_CUT_SHORT",
+                f"What the tests can tell was not measured: {measured.limit}.",
+                key="measurement",
+            ),
+        )
     for rule in (_cannot_fail, _not_executed, _untold):
         found = rule(evidence, measured)
         if found is not None:

@@ -158,6 +158,8 @@ class Measured:
     """Those of them that fail there: they tell the change from its absence."""
     notes: tuple[str, ...] = ()
     """Why something was not measured. Without any mutant tried there is always one: that is never "fine"."""
+    limit: str = ""
+    """Which limit ended it before a mutant was tried; empty where none did."""
     disturbed: str = ""
     """What was wrong with the results, where they came and could not be read: tested code has meddled, or broke them."""
 

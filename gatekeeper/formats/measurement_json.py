@@ -10,7 +10,7 @@ from gatekeeper.formats.text_safety import harmless
 MAX_ROWS = 200
 MAX_SHOWN = 12
 """Rows of each kind in the text report; all are in the JSON."""
-_WORDS = ("nothing", "never", "always", "its opposite", "going on", "none")
+_WORDS = ("another value", "one element less", "nothing", "never", "always", "its opposite", "going on", "none")
 
 
 def measurement(measured: Measured | None) -> dict[str, Any] | None:
@@ -25,6 +25,7 @@ def measurement(measured: Measured | None) -> dict[str, Any] | None:
         "budget_s": measured.budget_s,
         "complete": measured.complete,
         "notes": [harmless(n) for n in measured.notes],
+        "limit": harmless(measured.limit),
         "disturbed": harmless(measured.disturbed),
         "lines": {
             "changed": len(lines),

@@ -26,7 +26,7 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One mutant: killed, survived, timeout, not_reached or budget; and the first test that failed."""
+    """One mutant: killed, survived, timeout, not_reached, budget or no_effect; and the first test that failed."""
 
     result: str
     test: str = ""
@@ -101,7 +101,7 @@ def _take(found: Measurement, kind: str, row: Mapping[str, Any], probes: int, mu
         if number in found.trials:
             raise _bad("a second result of one mutant")
         if kind == "skip":
-            found.trials[number] = Trial(_word(row, "r", ("not_reached", "budget")))
+            found.trials[number] = Trial(_word(row, "r", ("not_reached", "budget", "no_effect")))
         else:
             found.trials[number] = Trial(
                 _word(row, "r", ("killed", "survived", "timeout")), _text(row, "t"), _truth(row, "a")

@@ -8,6 +8,9 @@ the library's own tests must notice some of its mutants, else no assertion check
 `WAYS`, and the step that `gatekeeper check` uses measures again. The weak tests are *named* where the report lists, as one
 that no test notices, a mutant of those lines that the original tests notice. Same seed, same libraries: same choices; what
 is tried in a budget depends on the machine.
+
+The originals are measured too, and what is said of them is printed beside it: faults that they do not notice, lines that
+are called untold, findings of `checks/change_proof`. More mutants must not make strong tests look weak.
 """
 
 from __future__ import annotations
@@ -31,15 +34,17 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "deploy" / "demo"))
 
+from evidence_builder import build_evidence, build_ticket
 from library import DemoError, Library, download
 from sandbox_runs import LIMITS, TREE_OID, Runs
 
+from gatekeeper.checks import change_proof
 from gatekeeper.config import SANDBOX_ID, Paths
 from gatekeeper.domain.followup import Measured, MutantResult
 from gatekeeper.domain.testrun import Outcome, SuiteRun
-from gatekeeper.domain.ticket import Suite
+from gatekeeper.domain.ticket import Risk, Suite
 from gatekeeper.domain.tree import MemoryTree
-from gatekeeper.formats.measurement_json import measurement
+from gatekeeper.formats.measurement_json import measurement, told, untold
 from gatekeeper.formats.python_mutants import ChangedCode, whole_code
 from gatekeeper.workflow.steps import measure
 
@@ -67,6 +72,21 @@ class Seed:
     noticed_after: int
     named: bool
     example: str
+
+
+@dataclass(frozen=True)
+class Strong:
+    """What is said of the library's own tests of one function."""
+
+    package: str
+    function: str
+    tried: int
+    survived: int
+    lines: int
+    """Lines of which a mutant was tried."""
+    untold: int
+    findings: tuple[str, ...]
+    survivors: tuple[str, ...]
 
 
 class Weaken(ast.NodeTransformer):
@@ -255,8 +275,20 @@ def listed(measured: Measured) -> set[tuple[Any, ...]]:
     return {(r["path"], r["line"], r["kind"], r["before"], r["after"]) for r in section.get("survivors", ())}
 
 
-def seeds_of(bench: Bench, chosen: random.Random, wanted: int) -> Iterator[Seed]:
-    """Seeds of one library."""
+def strong(package: str, function: str, measured: Measured) -> Strong:
+    """What the report and the check say of tests as the library has them."""
+    evidence = build_evidence({}, {}, ticket=replace(build_ticket(), title="Fix the wrong result"))
+    alive = [m for m in measured.tried if m.result is MutantResult.SURVIVED]
+    return Strong(
+        package, function, len(measured.tried), len(alive), len({(m.path, m.line) for m in measured.tried}),
+        len(untold(measured)),
+        tuple(f.code for f in change_proof.check(replace(evidence, measured=replace(measured, tier=Risk.MEDIUM)))),
+        tuple(f"{m.kind}: {told(m)}" for m in alive),
+    )  # fmt: skip
+
+
+def seeds_of(bench: Bench, chosen: random.Random, wanted: int) -> Iterator[Seed | Strong]:
+    """Seeds of one library, and what is said of its own tests of the same functions."""
     run = bench.deciding()
     if run is None:
         print(f"  {bench.source.name}: its tests do not pass here", file=sys.stderr)
@@ -289,6 +321,7 @@ def seeds_of(bench: Bench, chosen: random.Random, wanted: int) -> Iterator[Seed]
         before = noticed(original)
         if not any(m.by_assertion for m in original.mutants):
             continue  # what these tests assert is not what checks this function
+        yield strong(bench.source.name, f"{path}:{node.name}", original)
         for way, changed in options[:2]:
             after = bench.measured((code,), run_of_these, changed)
             if not after.tried:
@@ -317,6 +350,7 @@ def main() -> int:
     options = parser.parse_args()
     begun = time.monotonic()
     rows: list[Seed] = []
+    originals: list[Strong] = []
     with tempfile.TemporaryDirectory(prefix="gatekeeper-weak-") as scratch:
         folder = Path(scratch)
         folder.chmod(0o755)
@@ -334,6 +368,9 @@ def main() -> int:
             chosen = random.Random(f"{options.seed}:{name}")
             bench = Bench(runs, library, options.budget)
             for row in seeds_of(bench, chosen, min(A_LIBRARY, options.seeds - len(rows))):
+                if isinstance(row, Strong):
+                    originals.append(row)
+                    continue
                 rows.append(row)
                 mark = "named" if row.named else "MISSED"
                 print(
@@ -347,8 +384,17 @@ def main() -> int:
     )
     for way, count in sorted(Counter(r.way for r in rows).items()):
         print(f"  {way:18} {sum(r.named for r in rows if r.way == way)} of {count}")
+    tried, lines = sum(o.tried for o in originals), sum(o.lines for o in originals)
+    alive, blind = sum(o.survived for o in originals), sum(o.untold for o in originals)
+    print(
+        f"the {len(originals)} originals: {alive} of {tried} mutants unnoticed ({100 * alive / max(1, tried):.0f} %), "
+        f"{blind} of {lines} lines untold, findings: {sum(bool(o.findings) for o in originals)}"
+    )
+    for kind, count in sorted(Counter(s.split(":")[0] for o in originals for s in o.survivors).items()):
+        print(f"  unnoticed, {kind}: {count}")
     if options.json:
-        options.json.write_text(json.dumps([r.__dict__ for r in rows], indent=1), encoding="utf-8")
+        document = {"weak": [r.__dict__ for r in rows], "strong": [o.__dict__ for o in originals]}
+        options.json.write_text(json.dumps(document, indent=1), encoding="utf-8")
     return 0 if rows and named >= 0.8 * len(rows) else 1
 
 

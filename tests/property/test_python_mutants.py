@@ -21,7 +21,7 @@ EXPRESSIONS = st.recursive(
     NAMES,
     lambda inner: st.one_of(
         st.tuples(inner, SIGNS, inner).map(lambda t: f"({t[0]}{t[1]}{t[2]})"),
-        inner.map(lambda e: f"not {e}"),
+        inner.map(lambda e: f"(not {e})"),
         inner.map(lambda e: f"g({e}, key={e})"),
         inner.map(lambda e: f"(\n        {e}\n    )"),
         inner.map(lambda e: f"[x for x in a if {e}]"),

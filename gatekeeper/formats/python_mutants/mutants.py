@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import ast
 import warnings
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from gatekeeper.formats.python_mutants.changed import ChangedCode, Statement
-from gatekeeper.formats.python_mutants.faults import Fault, faults
+from gatekeeper.formats.python_mutants.fault import GROSS, Fault
+from gatekeeper.formats.python_mutants.faults import faults
 from gatekeeper.formats.python_mutants.source import SourceText
 from gatekeeper.records import dataclass
 
-MAX_A_LINE = 8
+MAX_A_LINE = 12
 """Mutants of one line; the last ones say little that the first did not."""
 MAX_A_MODULE = 600
 _MAX_WORDS = 60
@@ -34,6 +36,8 @@ class Mutant:
     statement: Statement
     rank: int
     """Smaller is more telling."""
+    by_value: bool = False
+    """As `Fault.by_value`: it is a fault only where it changed a value."""
 
     def applied(self, text: str) -> str:
         """The whole module with the fault."""
@@ -42,41 +46,64 @@ class Mutant:
 
 
 def mutants(code: ChangedCode) -> tuple[Mutant, ...]:
-    """Mutants of a module by line, the most telling of each line first. Never raises for any text that parses.
+    """Mutants of a module by line: one of each kind before a second of any, of these the most telling first.
 
-    Only changed lines differ from the module, and each mutant parses to another tree than it.
+    Never raises for any text that parses. Only changed lines differ from the module, and each mutant parses to another tree
+    than it.
     """
-    allowed = frozenset(code.lines)
     blocks = _Blocks(code)
-    found: dict[int, list[Mutant]] = {}
-    seen: set[tuple[int, str]] = set()
-    total = 0
+    lines: dict[int, list[tuple[Fault, Statement]]] = {}
     try:
-        for statement in code.statements:
-            for raw in sorted(faults(statement.node, code.text), key=lambda f: f.rank):
-                line = code.text.line_at(raw.start)
-                last = code.text.line_at(max(raw.start, raw.end - 1))
-                own = statement.lines
-                if not own[0] <= line <= last <= own[-1] or not set(range(line, last + 1)) <= allowed:
-                    continue
-                rows = found.setdefault(line, [])
-                if len(rows) >= MAX_A_LINE or total >= MAX_A_MODULE:
-                    continue
-                fault = _same_lines(raw, code.text)
-                mark = blocks.mark(fault)
-                if mark is None or mark in seen:
-                    continue
-                seen.add(mark)
-                total += 1
-                rows.append(
-                    Mutant(
-                        code.path, line, fault.kind, _words(fault.before), _words(fault.after), fault.start, fault.end,
-                        fault.replacement, statement, fault.rank,
-                    )
-                )  # fmt: skip
+        for line, fault, statement in _candidates(code):
+            lines.setdefault(line, []).append((fault, statement))
     except (RecursionError, MemoryError):
         pass  # an expression too deep to walk: what was found so far stands
-    return tuple(m for line in sorted(found) for m in sorted(found[line], key=lambda m: m.rank))
+    found: list[Mutant] = []
+    seen: set[tuple[int, str]] = set()
+    for line in sorted(lines):
+        count = 0
+        for raw, statement in _by_kind(lines[line]):
+            if count >= MAX_A_LINE or len(found) >= MAX_A_MODULE:
+                break
+            fault = _same_lines(raw, code.text)
+            mark = blocks.mark(fault)
+            if mark is None or mark in seen:
+                continue
+            seen.add(mark)
+            count += 1
+            found.append(
+                Mutant(
+                    code.path, line, fault.kind, _words(fault.before), _words(fault.after), fault.start, fault.end,
+                    fault.replacement, statement, fault.rank, fault.by_value,
+                )
+            )  # fmt: skip
+    return tuple(found)
+
+
+def _candidates(code: ChangedCode) -> Iterator[tuple[int, Fault, Statement]]:
+    """Every fault that lies within the changed lines of its statement, with its line."""
+    allowed = frozenset(code.lines)
+    for statement in code.statements:
+        own = statement.lines
+        for fault in faults(statement.node, code.text):
+            line = code.text.line_at(fault.start)
+            last = code.text.line_at(max(fault.start, fault.end - 1))
+            if not own[0] <= line <= last <= own[-1] or not set(range(line, last + 1)) <= allowed:
+                continue
+            if fault.rank > GROSS and statement.function.rsplit(".", 1)[-1] == "__repr__":
+                continue  # a text for people who look for faults: no test is weak that does not compare all of it
+            yield line, fault, statement
+
+
+def _by_kind(rows: Iterable[tuple[Fault, Statement]]) -> list[tuple[Fault, Statement]]:
+    """The first of each kind, then the second ones, and so on; the most telling kinds first."""
+    count: Counter[tuple[str, int]] = Counter()
+    ordered = []
+    for row in sorted(rows, key=lambda r: r[0].rank):
+        kind = (row[0].kind, row[0].rank)
+        ordered.append((count[kind], row))
+        count[kind] += 1
+    return [row for _, row in sorted(ordered, key=lambda o: (o[0], o[1][0].rank))]
 
 
 def round_robin(rows: Iterable[Mutant]) -> tuple[Mutant, ...]:
@@ -157,9 +184,3 @@ def _parsed(block: str, *, make: bool) -> str | None:
             return ast.dump(tree)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return None
-
-
-def texts(code: ChangedCode, rows: Iterable[Mutant]) -> Iterator[str]:
-    """The whole text of each mutant."""
-    for row in rows:
-        yield row.applied(code.text.text)

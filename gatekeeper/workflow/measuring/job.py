@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import resources
 from typing import Any
 
@@ -139,6 +139,7 @@ class Job:
             complete=ran and self.complete,
             own_tests=self.own,
             notes=tuple(_notes(found, tried)),
+            limit=_limit(found, tried, budget_s),
         )
 
     def is_own(self, test: str) -> bool:
@@ -177,9 +178,34 @@ def _notes(found: Measurement, tried: Sequence[MeasuredMutant]) -> list[str]:
         notes.append("the tests did not pass a second time on the same code")
     if found.excluded:
         notes.append(f"{found.excluded} tests were left out because they did not pass every time")
-    if not any(m.result is not MutantResult.NOT_TRIED for m in tried) and not notes:
-        notes.append("no mutant was tried within the budget" if tried else "the changed lines offer no mutant")
+    late = sum(t.result == "budget" for t in found.trials.values())
+    idle = sum(t.result == "no_effect" for t in found.trials.values())
+    if _any_tried(tried):
+        if late:
+            notes.append(f"the budget was spent before {late} of {len(tried)} mutants could be tried")
+        if idle:
+            notes.append(f"{idle} mutants changed no value that any test brings, and say nothing")
+    elif not notes:
+        why = "no mutant was tried within the budget" if late or not idle else "no mutant changed a value in any test"
+        notes.append(why if tried else "the changed lines offer no mutant")
     return notes
+
+
+def _any_tried(mutants: Iterable[MeasuredMutant]) -> bool:
+    return any(m.result is not MutantResult.NOT_TRIED for m in mutants)
+
+
+def _limit(found: Measurement, tried: Sequence[MeasuredMutant], budget_s: float) -> str:
+    """The limit that ended it all before the first mutant."""
+    if _any_tried(tried):
+        return ""
+    if found.cover == "timeout":
+        return f"the tests did not end within the {budget_s:g} s of the budget when they were run for coverage"
+    if found.control == "timeout":
+        return f"the tests did not end within the {budget_s:g} s of the budget when they were run a second time"
+    if any(t.result == "budget" for t in found.trials.values()):
+        return f"the {budget_s:g} s of the budget were spent before a mutant could be tried"
+    return ""
 
 
 def merged(first: Measured, second: Measured) -> Measured:
@@ -204,6 +230,7 @@ def merged(first: Measured, second: Measured) -> Measured:
         mutants=tuple(mutants.values()),
         complete=first.complete and second.complete,
         notes=tuple(dict.fromkeys((*first.notes, *second.notes))),
+        limit=first.limit or second.limit,
         disturbed=first.disturbed or second.disturbed,
     )
 

@@ -30,6 +30,8 @@ MAX_MODULES = 60
 """Changed modules that are measured; a change of more is a sweep over the code."""
 _MARGIN_S = 15.0
 """The program ends by itself at its budget; this is for its start and its last run."""
+_LEAST_S = 2.0
+"""Of a budget: with less no suite is begun."""
 _COVER_SHARE = 0.25
 """Of the budget: what the tests may take once. Where all of them take longer, only those that import the change run."""
 
@@ -88,7 +90,10 @@ def _measured(
             continue
         files = {c.id.split("::", 1)[0] for c in deciding.cases}
         left = budget - sum(r.wall_s for r in found.runs) if found else budget
-        if files <= covered or left < 2:
+        if files <= covered:
+            continue
+        if left < _LEAST_S:
+            notes = (*notes, f"{suite.name}: no time of the budget is left for it")
             continue
         covered |= files
         job = plan_job(suite, deciding, code, own, merged, left)
@@ -248,7 +253,8 @@ def results(job: jobs.Job, made: SuiteRun, output: bytes, budget_s: float) -> Me
     if not output:
         if made.termination not in (Termination.EXITED, Termination.SIGNALLED):
             # A limit of the gate's own, which a busy machine reaches as well.
-            return replace(nothing, notes=(f"the measurement was ended: {made.termination.value.replace('_', ' ')}",))
+            why = f"the measurement was ended: {made.termination.value.replace('_', ' ')}"
+            return replace(nothing, notes=(why,), limit=why)
         why = "The program that measures came to no end although it was given the time: something ended it."
         return replace(nothing, notes=("its results are missing",), disturbed=why)
     try:

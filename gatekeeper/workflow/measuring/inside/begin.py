@@ -7,11 +7,10 @@ This file stands there with the modules of `gatekeeper.workflow.measuring.inside
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 
 if __name__ == "__main__":
     sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-    from gatekeeper_measuring.main import main
-
-    sys.exit(main())
+    sys.exit(importlib.import_module("gatekeeper_measuring.main").main())

@@ -106,7 +106,7 @@ def changed_text(value: str) -> str:
 
 
 def _other_member(value: Any) -> Any:
-    members = list(type(value))
+    members: list[Any] = list(type(value).__members__.values())
     if len(members) < 2 or value not in members:
         return _AS_IT_IS
     return members[(members.index(value) + 1) % len(members)]
