@@ -138,6 +138,16 @@ def test_disturbed_results_ask_a_person_where_it_matters() -> None:
     assert codes(replace(disturbed, tier=Risk.LOW)) == [("MEASUREMENT_MALFORMED", Effect.ADVISES)]
 
 
+def test_a_limit_that_ended_the_measurement_is_told_as_advice_in_every_tier() -> None:
+    late = Measured(tier=Risk.HIGH, limit="the 30 s of the budget were spent", notes=("no mutant was tried",))
+    assert codes(late) == [("MEASUREMENT_CUT_SHORT", Effect.ADVISES)]
+    assert "the 30 s of the budget were spent" in said(late)[0].message
+    section = measurement(late)
+    assert section is not None
+    assert (section["measured"], section["limit"]) == (False, "the 30 s of the budget were spent")
+    assert codes(replace(BLIND, limit="the second suite did not end")) == [("TESTS_NOTICE_NOTHING", Effect.ASKS)]
+
+
 def test_the_report_names_every_survivor_and_every_line_that_no_test_runs() -> None:
     measured = replace(
         BLIND,

@@ -92,7 +92,19 @@ def test_texts_for_people_are_left_alone() -> None:
         ("return max(a)", {("max", "min")}),
         ("return a if b else c", {("if b", "never"), ("if b", "always")}),
         ("return 'x'", {("'x'", '""')}),
-        ("return [i for i in a if i]", {("if i", "always")}),
+        ("return [i for i in a if i]", {("if i", "always"), ("a", "one element less"), ("i", "another value")}),
+        ("return a", {("return a", "another value"), ("return a", "leaving the value empty")}),
+        ("a.b = c", {("a.b = c", "another value")}),
+        ("a, b = c", {("a, b = c", "another value")}),
+        ("x = b(c)", {("x = b(c)", "another value"), ("c", "another value")}),
+        ("return f(*a, **b)", {("a", "another value"), ("b", "another value")}),
+        ("a += b", {("b", "another value")}),
+        ("for x in a: b(x)", {("a", "one element less"), ("x", "another value")}),
+        ("yield a", {("yield a", "another value")}),
+        ("return a[b:]", {("the lower bound b", "another value")}),
+        ("return 'utf-8'", {("'utf-8'", "'utf-9'")}),
+        ("return a([b, c])", {("[b, c]", "another value"), ("[b, c]", "[]")}),
+        ("return lambda: a", {("a", "another value")}),
     ],
 )
 def test_each_kind_of_fault_is_made(line: str, wanted: set[tuple[str, str]]) -> None:
@@ -126,6 +138,62 @@ def test_a_fault_at_the_edge_that_changes_nothing_is_not_made() -> None:
 def test_arguments_whose_order_is_no_matter_are_not_swapped() -> None:
     assert ("a, b", "the other order") not in said("def f(a, b):\n    return min(a, b)\n")
     assert ("a, b", "the other order") in said("def f(a, b):\n    return div(a, b)\n")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "raise ValueError('bad value %s' % a)",
+        "raise ValueError('bad value {}'.format(a))",
+        "raise ValueError(f'bad value {a}')",
+        "raise ValueError('bad ' + a)",
+    ],
+)
+def test_a_message_that_is_put_together_is_left_alone(line: str) -> None:
+    found = said(f"def f(a):\n    {line}\n")
+    assert {after for _, after in found} == {"nothing", "raise Exception"}
+
+
+def test_a_message_that_has_a_name_is_left_alone() -> None:
+    assert {m.line for m in mutants(code_of("def f(a):\n    msg = 'bad %s' % a\n    raise ValueError(msg)\n"))} == {3}
+
+
+def test_a_text_about_an_object_has_gross_faults_alone() -> None:
+    found = mutants(code_of("class A:\n    def __repr__(self):\n        return 'A(' + repr(self.x) + ')'\n"))
+    assert {m.after for m in found} == {"return None"}
+
+
+def test_which_end_a_text_is_split_from_is_no_matter_without_a_limit() -> None:
+    assert ("split", "rsplit") not in said("def f(a):\n    return a.split('T')\n")
+    assert ("split", "rsplit") in said("def f(a):\n    return a.split('T', 1)\n")
+
+
+@pytest.mark.parametrize(
+    "line", ["return await a", "x = yield a", "return (yield from a)", "return 3", "f(i for i in a)"]
+)
+def test_what_is_no_plain_value_does_not_pass_through_a_function(line: str) -> None:
+    prefix = "async def" if "await" in line else "def"
+    found = mutants(code_of(f"{prefix} f(a):\n    {line}\n"))
+    assert found
+    for mutant in found:
+        assert not mutant.by_value or mutant.before in ("a", "i", "yield a")
+
+
+def test_a_mutant_of_a_value_leaves_it_alone_where_nobody_brings_the_function() -> None:
+    code = code_of("def f(a):\n    return a + 1\n")
+    rows = [m for m in mutants(code) if m.after == "another value"]
+    assert rows
+    for row in rows:
+        space: dict[str, object] = {}
+        exec(row.applied(code.text.text), space)
+        assert space["f"](2) == 3  # type: ignore[operator]
+
+
+def test_one_of_each_kind_comes_before_a_second_of_any() -> None:
+    line = "return f(a, b, c, key=a.x, other=b.y) + g(c.z, b.w, a.v)"
+    kinds = [(m.kind, m.rank) for m in mutants(code_of(f"def h(a, b, c):\n    {line}\n"))]
+    first_repeat = next(n for n, kind in enumerate(kinds) if kind in kinds[:n])
+    assert set(kinds[first_repeat:]) <= set(kinds[:first_repeat])
 
 
 def test_lines_stay_where_they_are_when_a_fault_covers_several() -> None:

@@ -7,6 +7,7 @@ import collections
 import enum
 import functools
 import itertools
+import math
 import pathlib
 import types
 from collections.abc import Callable, Iterator
@@ -82,7 +83,9 @@ def changed_value(value: Any, depth: int = 0) -> Any:
     if kind is bool:
         return not value
     if kind in (int, float, complex):
-        return value + 1 if value + 1 != value else _AS_IT_IS
+        # Neither "not a number" nor what is too large to tell from one more.
+        more = value + 1
+        return _AS_IT_IS if more == value or (kind is not int and math.isnan(abs(more))) else more
     if kind is str:
         return changed_text(value)
     if kind is bytes:

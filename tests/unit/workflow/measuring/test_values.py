@@ -1,0 +1,142 @@
+"""Values that mutants change: another one of the same type, noted where it did change, and nothing else touched."""
+
+from __future__ import annotations
+
+import builtins
+import datetime as dt
+import decimal
+import enum
+import itertools
+import pathlib
+from collections import OrderedDict, namedtuple
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from gatekeeper.formats.python_mutants import values as asked
+from gatekeeper.workflow.measuring.inside.values import EMPTIED, FEWER, OTHER, Values
+
+Point = namedtuple("Point", "x y")  # noqa: PYI024 - what a library makes at run time
+
+
+class Colour(enum.Enum):
+    RED = "red"
+    BLUE = "blue"
+
+
+class Only(enum.Enum):
+    ONE = 1
+
+
+class Custom:
+    pass
+
+
+class Noted:
+    """The functions, with a count of what they changed."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.values = Values(self.note)
+
+    def note(self) -> None:
+        self.count += 1
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        True, 0, -1, 10**400, 2.5, 1j, "", "a", "2011-04-10", "zebra z", "é", "..", b"", b"ab", [1], [1, 2], (1, 2), ("a", None),
+        (None, 1), {"a": 1}, {"a": None}, {1, 2}, frozenset("ab"), OrderedDict(a=1), Point(1, 2), Colour.RED, Colour.BLUE,
+        dt.date(2024, 2, 29), dt.datetime(2024, 12, 31, 1, 2, tzinfo=dt.UTC), dt.time(23, 59), dt.timedelta(0),
+        decimal.Decimal("1.5"), pathlib.PurePosixPath("/a/b.txt"), [[1, [2]]],
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_another_value_of_the_same_type_comes_out_and_is_noted(value: Any) -> None:
+    noted = Noted()
+    before = repr(value)
+    changed = noted.values.other(value)
+    assert type(changed) is type(value)
+    assert changed != value
+    assert repr(value) == before
+    assert noted.count == 1
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        None, [], (), {}, set(), (None, None), float("inf"), float("nan"), 1e300, Only.ONE, Custom(), Custom, len,
+        dt.timedelta.max, pathlib.PurePosixPath("/"), object(),
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_a_value_that_has_no_other_stays_and_is_not_noted(value: Any) -> None:
+    noted = Noted()
+    assert noted.values.other(value) is value
+    assert noted.count == 0
+
+
+def test_a_text_keeps_its_length_and_sort_of_letters() -> None:
+    other = Noted().values.other
+    assert [other(t) for t in ("a9", "az", "aZ", "aB", "a-")] == ["a0", "aa", "aA", "aC", "a-x"]
+
+
+def test_a_function_answers_otherwise_and_keeps_its_name() -> None:
+    noted = Noted()
+
+    def double(x: int) -> int:
+        """Doc."""
+        return 2 * x
+
+    made = noted.values.other(double)
+    assert noted.count == 0
+    assert (made(2), made.__name__, made.__doc__) == (5, "double", "Doc.")
+    assert noted.count == 1
+
+
+def test_a_function_that_is_awaited_is_left_alone() -> None:
+    async def waits() -> int:
+        return 1
+
+    assert Noted().values.other(waits) is waits
+
+
+def generated() -> Iterator[int]:
+    yield from (1, 2, 3)
+
+
+@pytest.mark.parametrize("lazy", [generated, lambda: map(int, "123"), lambda: zip("12", "34", strict=True)])
+def test_what_is_made_lazily_lacks_its_first_element(lazy: Any) -> None:
+    noted = Noted()
+    assert list(noted.values.other(lazy())) == list(lazy())[1:]
+    assert noted.count == 1
+
+
+def test_fewer_takes_no_more_than_is_asked_for() -> None:
+    noted = Noted()
+    assert list(itertools.islice(noted.values.fewer(itertools.count()), 2)) == [1, 2]
+    assert list(noted.values.fewer({"a": 1, "b": 2}.items())) == [("b", 2)]
+    assert noted.count == 2
+    assert list(noted.values.fewer([])) == []
+    assert noted.count == 2
+
+
+@pytest.mark.parametrize(
+    ("value", "empty", "changes"),
+    [([1], [], 1), ([], [], 0), ("a", "", 1), (0, 0, 0), (None, None, 0), (Custom, None, 1)],
+)
+def test_emptied_is_noted_where_something_was_there(value: object, empty: object, changes: int) -> None:
+    noted = Noted()
+    assert noted.values.emptied(value) == empty
+    assert noted.count == changes
+
+
+def test_mutants_ask_for_the_names_that_are_put_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert (OTHER, FEWER, EMPTIED) == (asked.OTHER, asked.FEWER, asked.EMPTIED)
+    for name in (OTHER, FEWER, EMPTIED):
+        monkeypatch.setattr(builtins, name, None, raising=False)
+    noted = Noted()
+    noted.values.install()
+    assert getattr(builtins, OTHER)(1) == 2
