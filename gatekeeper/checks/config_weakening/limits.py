@@ -73,6 +73,7 @@ def weakened_limits(evidence: Evidence) -> tuple[Finding, ...]:
             if not _OWNED_ELSEWHERE.match(key)
             and (w := _weaker(key, before.get(key), after.get(key)))
             and not _kept_elsewhere(key, before.get(key), after.get(key), moved)
+            and not _of_strangers(evidence, key)
         }
         arrived = {t for t in map(_tool, lost) if all(before.get(k) is None for k in lost if _tool(k) == t)}
         arrived = {t for t in arrived if re.fullmatch(r"\w+", t) and _unused(evidence, t)}
@@ -111,7 +112,8 @@ def _exchanged(key: str, old: Any, new: Any, had: dict[str, Any], has: dict[str,
     if tool not in _TYPE_CHECKERS or key.endswith(".strict"):
         return False
     paths = key.rsplit(".", 1)[-1] in ("files", "include") and new is not None
-    left = [w for w in words(old) if w not in words(new)]
+    kept = {w.rstrip("/") for w in words(new)}
+    left = [w for w in words(old) if w.rstrip("/") not in kept]
     if not isinstance(old, bool) and not (paths and all(re.match(r"(?:\./)?tests?\b", w) for w in left)):
         return False
 
@@ -125,6 +127,17 @@ def _exchanged(key: str, old: Any, new: Any, had: dict[str, Any], has: dict[str,
 
 def _tool(key: str) -> str:
     return re.split(r"[.:-]", key.lower().removeprefix("tool."), maxsplit=1)[0]
+
+
+def _of_strangers(evidence: Evidence, key: str) -> bool:
+    """Imports of a module that somebody else wrote, named as such, are not to be found: nothing of the project goes unchecked."""
+    plain = _plain_key(key)
+    if not plain.startswith("mypy") or not plain.endswith(".ignore_missing_imports"):
+        return False
+    section = key.rsplit(".", 1)[0].removeprefix("tool.").removeprefix("mypy").removeprefix(".overrides").lstrip(".-")
+    modules = [m.strip(" '\"").partition(".")[0] for m in section.strip("[]").split(",")]
+    own = {p.removeprefix("src/").split("/")[0].removesuffix(".py") for p in evidence.merged.entries}
+    return bool(modules) and all(re.fullmatch(r"[A-Za-z]\w*", m) and m not in own for m in modules)
 
 
 def _unused(evidence: Evidence, tool: str) -> bool:

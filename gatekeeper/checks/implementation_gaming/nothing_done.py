@@ -16,6 +16,7 @@ from gatekeeper.domain.tree import text
 from gatekeeper.domain.verdict import Effect
 from gatekeeper.formats import python_code
 from gatekeeper.formats.python_behaviour import behaviour
+from gatekeeper.formats.python_requirements import is_manifest
 
 _PROSE = (".md", ".rst", ".txt", ".adoc")
 _TESTS = (InstrumentKind.TEST, InstrumentKind.TEST_SUPPORT)
@@ -59,7 +60,9 @@ def nothing_done(evidence: Evidence, modules: Modules) -> tuple[Finding, ...]:
         return ()
     touched = [p.path for p in paths if p.path.endswith(".py") and modules.instruments.kind(p.path) is None]
     others = [p for p in paths if p.path not in touched and modules.instruments.kind(p.path) not in _TESTS]
-    if not all(p.path.lower().endswith(_PROSE) for p in others) or not _idle(evidence, modules, touched):
+    if not all(p.path.lower().endswith(_PROSE) and not is_manifest(p.path) for p in others) or not _idle(
+        evidence, modules, touched
+    ):
         return ()
     effect = _effect(evidence, modules, goal, touched)
     if effect is None or (not wanted and not touched):

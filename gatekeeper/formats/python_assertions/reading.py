@@ -260,6 +260,18 @@ def _empty(node: ast.expr) -> bool:
     return truth(node) is False
 
 
+def _plain(statement: ast.stmt, kinds: ast.expr) -> ast.stmt:
+    """`assert f(x)` as `f(x)` where another exception than a failed assertion is expected of it."""
+    names = _kinds(kinds)
+    if isinstance(statement, ast.Assert) and "" not in names and not names & _CATCHING:
+        return ast.copy_location(ast.Expr(statement.test), statement)
+    return statement
+
+
+def _kinds(node: ast.expr) -> set[str]:
+    return {last_name(k) for k in (node.elts if isinstance(node, ast.Tuple) else (node,))}
+
+
 def _with(node: ast.With | ast.AsyncWith, known: Mapping[str, ast.expr], state: State) -> Iterator[Assertion]:
     inner = state
     for item in node.items:
@@ -271,12 +283,12 @@ def _with(node: ast.With | ast.AsyncWith, known: Mapping[str, ast.expr], state: 
             pattern = next((ast.unparse(k.value) for k in call.keywords if k.arg == "match"), "")
             if name == "assertRaisesRegex" and len(call.args) > 1:
                 pattern = ast.unparse(call.args[1])
-            body = "; ".join(canonical(inlined_statement(s, known)) for s in node.body)
-            yield replace(
-                raised(call.args[0], pattern, body, ast.Call(call.func, call.args, call.keywords), node.lineno),
-                state=state, text=f"with {ast.unparse(call)}: {body}"[:300],
-            )  # fmt: skip
-            if last_name(call.args[0]) in _CATCHING:
+            body = "; ".join(canonical(inlined_statement(_plain(s, call.args[0]), known)) for s in node.body)
+            made = raised(call.args[0], pattern, body, ast.Call(call.func, call.args, call.keywords), node.lineno)
+            if _kinds(call.args[0]) & _CATCHING and any(isinstance(s, ast.Assert) for s in node.body):
+                made = replace(made, rank=min(made.rank, 2))  # that an assertion of the test fails says little
+            yield replace(made, state=state, text=f"with {ast.unparse(call)}: {body}"[:300])
+            if _kinds(call.args[0]) & _CATCHING:
                 inner = _worse(inner, State.SWALLOWED)
         elif name in ("suppress", "ignored") and {last_name(a) for a in call.args} & _CATCHING:
             inner = _worse(inner, State.SWALLOWED)

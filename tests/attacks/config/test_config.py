@@ -244,6 +244,7 @@ MYPY = {
         (TYPED.replace("warn_unreachable = true", "disallow_untyped_defs = true"), "asks"),
         (TYPED.replace("warn_unreachable = true", "pretty = true"), "blocks"),
         (TYPED.replace("'src', 'tests'", "'src'") + "warn_return_any = true\n", "asks"),
+        (TYPED.replace("'src', 'tests'", "'src/'") + "warn_return_any = true\n", "asks"),
         (TYPED.replace("'src', 'tests'", "'tests'") + "warn_return_any = true\n", "blocks"),
         (TYPED.replace("'src', 'tests'", "'src'"), "blocks"),
     ],
@@ -345,3 +346,15 @@ def test_failures_that_did_not_count_before_go_to_a_person(before, after, effect
 def test_a_condition_of_a_step_that_checks_nothing_is_no_loss(step, codes):
     after = {W: CI + f"      - {step}\n        if: matrix.tox == 'typing'\n"}
     assert [f.code for f in check(tree_evidence(REPO, after))] == codes
+
+
+@pytest.mark.parametrize(
+    ("module", "codes"),
+    [("argcomplete.*", []), ("shop.*", ["LIMIT_LOWERED"]), ("*", ["LIMIT_LOWERED"]), ("tests.*", ["LIMIT_LOWERED"])],
+)
+def test_imports_of_strangers_need_no_types(module, codes):
+    repo = {**MYPY, "src/shop/a.py": "x = 1\n", "tests/test_a.py": ""}
+    toml = TYPED + f"[[tool.mypy.overrides]]\nmodule = ['{module}']\nignore_missing_imports = true\n"
+    assert [f.code for f in check(tree_evidence(repo, {"pyproject.toml": toml}))] == codes
+    ini = MYPY["setup.cfg"] + f"[mypy-{module}]\nignore_missing_imports = True\n"
+    assert [f.code for f in check(tree_evidence(repo, {"setup.cfg": ini}))] == codes

@@ -203,3 +203,11 @@ def test_a_test_beside_a_fix_that_does_nothing_excuses_it_only_where_a_test_was_
     claim = replace(evidence.claim, summary="Fixed order().")
     found = [f.effect.value for f in check(replace(evidence, claim=claim)) if f.code == "NOTHING_DONE"]
     assert found == [effect]
+
+
+@pytest.mark.parametrize(("path", "found"), [("requirements/dev.txt", []), ("notes.txt", [("NOTHING_DONE", "asks")])])
+def test_a_list_of_dependencies_is_no_prose(path, found):
+    after = {"lib/core.py": BASE.replace("found", "result"), path: "pytest==9.0\n"}
+    evidence = tree_evidence(REPO, after, goal="Update what the developers use.")
+    claim = replace(evidence.claim, summary="Everything is up to date now.")
+    assert [c for c in codes(after, ticket=evidence.ticket, claim=claim) if c[0] == "NOTHING_DONE"] == found
