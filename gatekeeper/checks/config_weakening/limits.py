@@ -120,6 +120,8 @@ def _exchanged(key: str, old: Any, new: Any, had: dict[str, Any], has: dict[str,
     def used(table: dict[str, Any]) -> set[str]:
         return {t for k in table if (t := _tool(k)) in _TYPE_CHECKERS}
 
+    if had.get("mypy.strict") is True is has.get("mypy.strict") and re.fullmatch(r"mypy\.\w+", _plain_key(key)) and not _IN_STRICT.fullmatch(_plain_key(key)) and not paths:  # fmt: skip
+        return True  # it stays strict; what it was told beyond that is for people
     others = {t for t in used(has) - used(had) if has.get(f"{t}.typecheckingmode") not in ("off", False)}
     switches = [k for k, v in has.items() if _tool(k) == tool and v is True and had.get(k) is not True]
     return tool in used(has) and bool(others or any(_TRUE_IS_STRICT.search(k.rsplit(".", 1)[-1]) for k in switches))

@@ -243,6 +243,7 @@ MYPY = {
         (TYPED.replace("warn_unreachable = true", "") + "[tool.pyright]\ntypeCheckingMode = 'off'\n", "blocks"),
         (TYPED.replace("warn_unreachable = true", "disallow_untyped_defs = true"), "asks"),
         (TYPED.replace("warn_unreachable = true", "pretty = true"), "blocks"),
+        (TYPED.replace("warn_unreachable = true", "strict = true"), "asks"),
         (TYPED.replace("'src', 'tests'", "'src'") + "warn_return_any = true\n", "asks"),
         (TYPED.replace("'src', 'tests'", "'src/'") + "warn_return_any = true\n", "asks"),
         (TYPED.replace("'src', 'tests'", "'tests'") + "warn_return_any = true\n", "blocks"),
@@ -252,6 +253,13 @@ MYPY = {
 def test_a_type_checker_that_is_exchanged_goes_to_a_person(after, effect):
     found = check(tree_evidence(MYPY, {"pyproject.toml": after}))
     assert [(f.code, f.effect.value) for f in found] == [("LIMIT_LOWERED", effect)]
+
+
+@pytest.mark.parametrize(("gone", "effect"), [("warn_unreachable = true\n", "asks"), ("warn_return_any = true\n", None), ("strict = true\n", "blocks"), ("'src', ", "blocks")])  # fmt: skip
+def test_what_goes_beyond_strict_is_for_people(gone, effect):
+    strict = TYPED + "strict = true\nwarn_return_any = true\n"
+    found = check(tree_evidence({**MYPY, "pyproject.toml": strict}, {"pyproject.toml": strict.replace(gone, "")}))
+    assert [f.effect.value for f in found] == ([effect] if effect else [])
 
 
 def test_a_folder_around_the_old_one_and_another_spelling_are_no_loss():
