@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gatekeeper.config import Paths, paths
-
 if TYPE_CHECKING:
+    from gatekeeper.config import Paths
     from gatekeeper.worker_process import Worker
 
 _begun: list[tuple[Paths, Worker]] = []
@@ -20,19 +19,25 @@ _policy: list[Worker] = []
 def begin() -> None:
     """Start the workers. Never raises: what is wrong shows when the scanner or the engine itself starts one.
 
-    A worker that nobody takes ends with this process.
+    A worker that nobody takes ends with this process. Every import here is made to wait until the first is started.
     """
     from gatekeeper.adapters.kingfisher_scanner import rule_worker
-    from gatekeeper.adapters.rego_policy import policy_worker
-    from gatekeeper.errors import GatekeeperError
     from gatekeeper.worker_process import WorkerError
 
     try:
-        where = paths()
-        _begun.append((where, rule_worker.begin(where.cache, where.state)))
-        _policy.append(policy_worker.begin())
-    except (GatekeeperError, WorkerError, OSError):
+        secrets = rule_worker.start()
+    except WorkerError:
         return
+    from gatekeeper.adapters.rego_policy import policy_worker
+    from gatekeeper.config import paths
+    from gatekeeper.errors import GatekeeperError
+
+    try:
+        _policy.append(policy_worker.begin())
+        where = paths()
+        _begun.append((where, rule_worker.load(secrets, where.cache, where.state)))
+    except (GatekeeperError, WorkerError, OSError):
+        secrets.kill()
 
 
 def taken(where: Paths) -> Worker | None:

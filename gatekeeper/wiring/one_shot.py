@@ -115,6 +115,7 @@ def check(
             submission = replace(submission, approvals=(*submission.approvals, *_stored_approvals(tools, submission)))
             durable = MemoryDurable(step_table(tools), listen)
             timings = durable.timings_ms
+            durable.ahead(("fetch", "checkout"), submission)  # beside the reading of ticket and claim
             timings["start"] = round((time.perf_counter() - begun) * 1000, 1)
             outcome = verify(durable, submission, mode=Mode.LOCAL, started=started)
     except UsageError:

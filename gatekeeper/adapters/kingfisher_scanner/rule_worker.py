@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from gatekeeper.adapters.kingfisher_scanner.pepper import load_pepper
 from gatekeeper.worker_process import Worker
 
 WORKER = Path(__file__).with_name("worker.py")
@@ -16,14 +15,25 @@ MAX_BYTES = 96 * 1024 * 1024
 """Cap on one message: base64 of the largest blob the gate reads, with room."""
 
 
-def begin(cache: Path, state: Path, pepper: bytes | None = None) -> Worker:
-    """A worker that has been told to load its rules; its first answer is the state of their cache.
+def start() -> Worker:
+    """A worker that imports the engine and then waits to be told where its rules are. Raises `WorkerError`."""
+    return Worker(WORKER, "kingfisher_sdk", MAX_BYTES)
 
-    Raises `CouldNotCheck` (SECRET_SCAN_FAILED), `OSError` and `WorkerError`.
+
+def load(worker: Worker, cache: Path, state: Path, pepper: bytes | None = None) -> Worker:
+    """Tell a worker to load its rules; its first answer is the state of their cache. Without a `pepper` the one of `state`
+    is used.
+
+    Raises `CouldNotCheck` (SECRET_SCAN_FAILED), `OSError` and `WorkerError`; the worker has ended then.
     """
-    pepper = load_pepper(state) if pepper is None else pepper
-    rules = cache / f"secret-rules-{os.geteuid()}"
-    rules.mkdir(mode=0o700, parents=True, exist_ok=True)
-    worker = Worker(WORKER, "kingfisher_sdk", MAX_BYTES)
-    worker.tell({"cache": str(rules), "pepper": pepper.hex(), "memory_mib": MEMORY_MIB}, LOAD_WALL_S)
+    from gatekeeper.adapters.kingfisher_scanner.pepper import load_pepper
+
+    try:
+        pepper = load_pepper(state) if pepper is None else pepper
+        rules = cache / f"secret-rules-{os.geteuid()}"
+        rules.mkdir(mode=0o700, parents=True, exist_ok=True)
+        worker.tell({"cache": str(rules), "pepper": pepper.hex(), "memory_mib": MEMORY_MIB}, LOAD_WALL_S)
+    except BaseException:
+        worker.kill()
+        raise
     return worker

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from gatekeeper.adapters.kingfisher_scanner.rule_worker import LOAD_WALL_S, begin
+from gatekeeper.adapters.kingfisher_scanner.rule_worker import LOAD_WALL_S, load, start
 from gatekeeper.domain.evidence import ScanHit, ScanReport
 from gatekeeper.domain.ports import ScanTarget
 from gatekeeper.errors import CouldNotCheck
@@ -26,7 +26,7 @@ class KingfisherScanner:
     """Implements `domain.ports.SecretScanner`. Thread-safe, one scan at a time; call `close()` at the end."""
 
     def __init__(self, cache: Path, state: Path, pepper: bytes | None = None, begun: Worker | None = None) -> None:
-        """`begun` is a worker of `rule_worker.begin` for the same places, from which nothing was read yet."""
+        """`begun` is a worker of `rule_worker.load` for the same places, from which nothing was read yet."""
         self._cache, self._state = cache, state
         self._pepper = pepper
         self._worker = begun
@@ -127,7 +127,7 @@ class KingfisherScanner:
             self._drop()
         if self._worker is None:
             try:
-                self._worker = begin(self._cache, self._state, self._pepper)
+                self._worker = load(start(), self._cache, self._state, self._pepper)
                 self._starting = True
             except (OSError, WorkerError) as error:
                 raise self._failed(error) from error

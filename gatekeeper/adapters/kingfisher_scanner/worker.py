@@ -20,6 +20,8 @@ def main() -> None:
     sys.path += sys.argv[1:3]
     from pathlib import Path
 
+    import kingfisher_sdk  # noqa: F401  # while the gate makes up the first message
+
     from gatekeeper.adapters.kingfisher_scanner.engine import SecretEngine
     from gatekeeper.worker_process import limit, serve
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 from policy_documents import example
 
+from gatekeeper import config
 from gatekeeper.domain.gate_settings import PolicySettings
 from gatekeeper.domain.ports import ScanTarget
 from gatekeeper.domain.verdict import Verdict
@@ -13,7 +14,7 @@ from gatekeeper.wiring import early, engines
 
 @pytest.fixture
 def begun(gate_paths, monkeypatch):
-    monkeypatch.setattr(early, "paths", lambda: gate_paths)
+    monkeypatch.setattr(config, "paths", lambda: gate_paths)
     early.begin()
     yield gate_paths
     early.taken(replace(gate_paths, state=gate_paths.state / "other"))
@@ -73,6 +74,9 @@ def test_an_engine_that_is_never_asked_ends_the_worker_begun_for_it(begun) -> No
 def test_a_worker_that_cannot_begin_is_no_fault_yet(gate_paths, monkeypatch) -> None:
     blocked = gate_paths.state / "a file"
     blocked.write_text("")
-    monkeypatch.setattr(early, "paths", lambda: replace(gate_paths, state=blocked))
+    monkeypatch.setattr(config, "paths", lambda: replace(gate_paths, state=blocked))
     early.begin()
     assert early.taken(gate_paths) is None
+    policy = early.policy_taken()
+    assert policy is not None
+    policy.kill()
