@@ -100,13 +100,24 @@ def _compare(old: dict[str, Any] | None, new: Any, target: str, elsewhere: Calla
     if not isinstance(new, dict):
         return [("CI_CHECK_REMOVED", "the file defines nothing.", None)]
     rows: list[Row] = []
-    rows += _triggers(old or {}, new, target, fresh=old is None)
+    narrowed = _triggers(old or {}, new, target, fresh=old is None)
+    if old is not None and _checks_nothing(old):
+        narrowed = [(c, m, Effect.ASKS if c == "CI_TRIGGER_NARROWED" else e) for c, m, e in narrowed]
+    rows += narrowed
     rows += _permissions(old or {}, new, fresh=old is None)
     if old is None:
         return rows
     rows += _leaves(old, new)
     rows += _commands(old, new, elsewhere)
     return rows
+
+
+def _checks_nothing(doc: dict[str, Any]) -> bool:
+    """No step runs, uses or is told anything that has to do with tests or other checks: it builds, labels or sends."""
+    told = [
+        (at, str(v)) for at, v in workflow_yaml.walk(doc.get("jobs")) if {*_COMMANDS, "uses", "env", "with"} & set(at)
+    ]
+    return bool(told) and not any(_CHECKING.search(v) or "test" in "/".join(at).lower() for at, v in told)
 
 
 def _events(doc: dict[str, Any]) -> dict[str, Any]:

@@ -251,15 +251,16 @@ def _hidden(situation: Situation, path: str, name: str, gone: list[str], test: T
 def _removed(situation: Situation, path: str, name: str, gone: list[str], test: TestFunction | None) -> Finding | None:
     message = f"{path}::{name} runs on the target branch and is gone"
     why = ""
+    ran = [i for i in gone if not _never_ran(situation, i)] or gone
     if (
         path.endswith(".py")
-        and _passed(situation, gone)
+        and _passed(situation, ran)
         and any(p != path and p.endswith(".py") for p in situation.changed)
     ):
-        why = departed(situation, path, name, gone)
+        why = departed(situation, path, name, ran)
         if why == PRIVATE:
             return None
-    if test is not None and _passed(situation, gone) and _interface(situation, gone):
+    if test is not None and _passed(situation, ran) and _interface(situation, ran):
         new = [
             f
             for f in situation.new_functions
@@ -268,7 +269,7 @@ def _removed(situation: Situation, path: str, name: str, gone: list[str], test: 
         if any(test.material.within(t.material, _FOLLOWING) for _, t in new) and any(
             p != path for p in situation.changed
         ):
-            case = situation.restored.first(gone[0]) if situation.restored else None
+            case = situation.restored.first(ran[0]) if situation.restored else None
             words = f"{case.detail if case else ''} {' '.join(test.material.names)}"
             if all(situation.permits((PermitKind.RENAME_API,), test_id=i, path=path, words=words) for i in gone):
                 return None
@@ -285,6 +286,12 @@ def _removed(situation: Situation, path: str, name: str, gone: list[str], test: 
     line = test.line if test else None
     which = "" if gone == [f"{path}::{name}"] else f": {_some(gone)}"
     return finding("TEST_REMOVED", f"{message}{which}.", path=path, line=line, evidence=_seen(situation, gone), key=f"{path}::{name}", effect=effect)  # fmt: skip
+
+
+def _never_ran(situation: Situation, test_id: str) -> bool:
+    """Skipped on the target branch and on the change's code alike: with it nothing is lost."""
+    before, restored = situation.before, situation.restored
+    return all(r is not None and set(r.outcomes(test_id)) == {Outcome.SKIPPED} for r in (before, restored))
 
 
 def _interface(situation: Situation, ids: list[str]) -> bool:

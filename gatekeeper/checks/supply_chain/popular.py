@@ -210,6 +210,7 @@ DEVELOPMENT = frozenset({
 """Tools of development that everybody knows: told where others are refused."""
 
 COMPANIONS = frozenset({
+    "untokenize", "watchfiles",
     "accessible-pygments", "aiofiles", "aiosignal", "alabaster", "annotated-types", "anyio", "appdirs", "appnope", "argcomplete",
     "argon2-cffi", "arrow", "asgiref", "asttokens", "async-timeout", "atomicwrites", "attrs", "backcall",
     "backports-entry-points-selectable", "backports-tarfile", "backports-zoneinfo", "beautifulsoup4", "bleach", "bracex", "cachecontrol",

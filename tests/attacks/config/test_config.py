@@ -366,3 +366,20 @@ def test_imports_of_strangers_need_no_types(module, codes):
     assert [f.code for f in check(tree_evidence(repo, {"pyproject.toml": toml}))] == codes
     ini = MYPY["setup.cfg"] + f"[mypy-{module}]\nignore_missing_imports = True\n"
     assert [f.code for f in check(tree_evidence(repo, {"setup.cfg": ini}))] == codes
+
+
+WHEELS = "on:\n  pull_request:\n  push:\njobs:\n  wheels:\n    runs-on: linux\n    steps:\n      - uses: acme/cibuildwheel@v1\n"
+
+
+@pytest.mark.parametrize(
+    ("more", "effect"),
+    [
+        ("", "asks"),
+        ("      - run: pytest\n", "blocks"),
+        ("        env:\n          CIBW_TEST_COMMAND: x\n", "blocks"),
+        ("      - uses: acme/lint@v1\n", "blocks"),
+    ],
+)
+def test_building_less_often_goes_to_a_person(more, effect):
+    found = check(tree_evidence({W: WHEELS + more}, {W: (WHEELS + more).replace("  pull_request:\n", "")}))
+    assert [(f.code, f.effect.value) for f in found] == [("CI_TRIGGER_NARROWED", effect)]

@@ -152,3 +152,20 @@ def test_tests_that_were_only_taken_over_are_missed_where_their_own_module_no_lo
 
 def test_inherited_tests_that_failed_for_another_reason_are_missed(judge):
     assert _with_heirs(judge, warned="AssertionError: 1 == 2")["TEST_REMOVED"].effect is Effect.BLOCKS
+
+
+def test_a_row_that_ran_nowhere_does_not_keep_the_others_from_going(judge):
+    test = "import pytest\nfrom pkg.cells import pack\n\n@pytest.mark.parametrize('n', [1, 2])\ndef test_pack(n):\n    assert pack(n) == str(n)\n"
+    one, two = f"{T}::test_pack[1]", f"{T}::test_pack[2]"
+    before = {T: test + OTHER, "pkg/cells.py": PACK, "pkg/__init__.py": ""}
+    after = {T: OTHER, "pkg/cells.py": "def unpack(n):\n    return n\n", "pkg/__init__.py": ""}
+    lost = LOST.replace("_cells", "cells")
+    runs = {"was": {one: "passed", two: "skipped", f"{T}::test_other": "passed"}, "now": {f"{T}::test_other": "passed"}}
+    found = judge(
+        before, after, **runs, restored={one: "failed", two: "skipped", f"{T}::test_other": "passed"}, detail=lost
+    )
+    assert found["TEST_FOLLOWS_INTERFACE"].effect is Effect.ASKS
+    found = judge(
+        before, after, **runs, restored={one: "failed", two: "passed", f"{T}::test_other": "passed"}, detail=lost
+    )
+    assert found["TEST_REMOVED"].effect is Effect.BLOCKS
