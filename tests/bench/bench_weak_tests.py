@@ -4,8 +4,9 @@
 
 Source distributions come from the package registry when this runs. For each library: one run finds the tests that pass,
 one finds which tests reach which function. A function that a few tests reach is taken as the change; an assertion of
-the library's own tests must notice some of its mutants, else no assertion checks that function. Then every assertion of those tests is loosened or removed in one of the ways of
-`WAYS`, and the step that `gatekeeper check` uses measures again. The weak tests are *named* where the report lists, as one
+the library's own tests must notice some of its mutants, else no assertion checks that function. Then every assertion of
+those tests, and of any other that so noticed one (its parameters were made by that function when it was collected), is
+loosened or removed in one of the ways of `WAYS`, and the step that `gatekeeper check` uses measures again. The weak tests are *named* where the report lists, as one
 that no test notices, a mutant of those lines that the original tests notice. Same seed, same libraries: same choices; what
 is tried in a budget depends on the machine.
 
@@ -25,7 +26,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -224,6 +225,20 @@ class Bench:
         finally:
             shutil.rmtree(tree, ignore_errors=True)
 
+    def weak_ways(self, ways: Sequence[str], tests: Sequence[str]) -> list[tuple[str, dict[str, str]]]:
+        """(way, changed test modules) of each way in which all these tests can be weakened."""
+        options = []
+        for way in ways:
+            changed, done = {}, 0
+            for file in sorted({t.split("::")[0] for t in tests}):
+                names = {t.rsplit("::", 1)[-1] for t in tests if t.startswith(f"{file}::")}
+                if file in self.texts:
+                    changed[file], count = weakened(self.texts[file], names, way)
+                    done += count
+            if done == len(tests):
+                options.append((way, changed))
+        return options
+
     def functions(self, run: SuiteRun) -> list[tuple[str, ast.FunctionDef, tuple[str, ...]]]:
         """(path, function, tests) of functions that a few tests reach."""
         code = []
@@ -304,23 +319,15 @@ def seeds_of(bench: Bench, chosen: random.Random, wanted: int) -> Iterator[Seed 
             continue
         ways = list(WAYS)
         chosen.shuffle(ways)
-        options = []
-        for way in ways:
-            changed, done = {}, 0
-            for file in sorted({t.split("::")[0] for t in tests}):
-                names = {t.rsplit("::", 1)[-1] for t in tests if t.startswith(f"{file}::")}
-                if file in bench.texts:
-                    changed[file], count = weakened(bench.texts[file], names, way)
-                    done += count
-            if done == len(tests):
-                options.append((way, changed))
-        if not options:
+        if not bench.weak_ways(ways, tests):
             continue
         run_of_these = only(run, {t.split("::")[0] for t in tests})
         original = bench.measured((code,), run_of_these, {})
+        checking = {bare(m.test) for m in original.mutants if m.by_assertion}
+        options = bench.weak_ways(ways, sorted({*tests, *checking}))
+        if not options or not checking:
+            continue  # they cannot be loosened, or what they assert is not what checks this function
         before = noticed(original)
-        if not any(m.by_assertion for m in original.mutants):
-            continue  # what these tests assert is not what checks this function
         yield strong(bench.source.name, f"{path}:{node.name}", original)
         for way, changed in options[:2]:
             after = bench.measured((code,), run_of_these, changed)

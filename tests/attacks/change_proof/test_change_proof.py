@@ -66,6 +66,57 @@ def test_an_honest_fix_with_its_regression_test_is_let_through(scene: Scene) -> 
     assert any(m.by_own_test for m in measured.mutants)
 
 
+LOOSE = """
+    from pkg.bill import total
+
+    def test_taxed():
+        result = total([100], 0.5)
+        assert round(result) > 0
+        assert isinstance(result, float)
+"""
+
+
+def test_a_test_that_looks_at_a_type_alone_is_told_by_values_of_that_type(scene: Scene) -> None:
+    base = {**INIT, "pkg/bill.py": BROKEN, "tests/test_other.py": "def test(): pass\n"}
+    strict = "from pkg.bill import total\n\ndef test_taxed():\n    assert total([100], 0.5) == 150\n"
+    alive = {}
+    for name, test in (("loose", LOOSE), ("strict", strict)):
+        measured = taken(scene.measured(base, {**base, "pkg/bill.py": MENDED, "tests/test_taxed.py": test}))
+        rows = [m for m in measured.mutants if m.after == "another value"]
+        alive[name] = {m.before for m in rows if m.result is MutantResult.SURVIVED}
+        assert {m.before for m in rows} >= {"return net + tax", "tax = net * rate"}
+    assert alive == {"loose": {"return net + tax", "tax = net * rate"}, "strict": set()}
+
+
+SAME = """
+    class Box:
+        def __init__(self, owner=None):
+            self.owner = owner
+
+        def put(self, rows):
+            for row in rows:
+                row.box = self
+            return self
+"""
+
+
+def test_a_fault_that_changed_no_value_in_any_run_is_not_held_against_the_tests(scene: Scene) -> None:
+    test = """
+        from pkg.box import Box
+
+        def test_put():
+            box = Box()
+            assert box.owner is None
+            assert box.put([]) is box
+    """
+    base = {**INIT, "tests/test_other.py": "def test(): pass\n"}
+    measured = taken(scene.measured(base, {**base, "pkg/box.py": SAME, "tests/test_box.py": test}))
+    idle = {m.before: m.result for m in measured.mutants if m.after in ("another value", "one element less")}
+    assert {"self.owner = owner", "return self", "rows"} <= idle.keys()
+    assert set(idle.values()) == {MutantResult.NOT_TRIED}
+    assert any("changed no value" in note for note in measured.notes)
+
+
 def test_an_honest_refactoring_is_let_through(scene: Scene) -> None:
     other = "def total(prices, rate):\n    net = 0\n    for price in prices:\n        net += price\n    return net\n"
     base = {**INIT, "pkg/bill.py": BROKEN, "tests/test_bill.py": OLD_TEST}

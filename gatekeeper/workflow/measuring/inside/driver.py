@@ -13,7 +13,7 @@ from .child import Child, bare
 from .interpreter import more_arguments, preload
 from .results import Out
 from .sources import PROBES, Source
-from .values import Values
+from .values import NOTES, Values, had_effect
 
 MAX_TESTS_NAMED = 20
 
@@ -37,10 +37,10 @@ class Driver:
             self.probe_count += len(row["probes"])
         self.imported = set(job["imported"])
         self.mutants = job["mutants"]
-        # One byte for each probe, and a last one that says whether a mutant changed a value.
-        self.probes = mmap.mmap(-1, self.probe_count + 1)
+        # One byte for each probe, and behind them what a mutant did to values.
+        self.probes = mmap.mmap(-1, self.probe_count + NOTES)
         setattr(builtins, PROBES, self.probes)
-        Values(self.value_changed).install()
+        Values(self.note).install()
         self.arguments = [*job["arguments"], *more_arguments(self.scratch)]
         self.first = frozenset()  # type: frozenset[str]
         self.wished = job["first"]
@@ -57,9 +57,9 @@ class Driver:
         """Seconds of the budget."""
         return self.deadline - time.monotonic()
 
-    def value_changed(self) -> None:
-        """In a child: the mutant is one, a value was changed by it."""
-        self.probes[self.probe_count] = 1
+    def note(self, what: int) -> None:
+        """In a child: what the mutant did to a value."""
+        self.probes[self.probe_count + what] = 1
 
     def preloadable(self, early: list[str]) -> list[str]:
         """In the child: modules that can be imported once for all runs.
@@ -206,7 +206,7 @@ class Driver:
                 continue
             source = self.sources[index]
             source.write(source.data[:start] + text.encode("utf-8") + source.data[end:])
-            self.probes[self.probe_count] = 0
+            self.probes[self.probe_count :] = bytes(NOTES)
             child = Child(self, self.files_of(tests), tests, stop_first=True, cover=False)
             passed = child.run(limit)
             source.write(source.data)
@@ -214,7 +214,8 @@ class Driver:
                 self.out.send("skip", m=number, r="budget")
                 continue
             # What runs in processes of its own changes a value unseen, or does not change it.
-            if passed and by_value and not self.probes[self.probe_count] and probe not in self.elsewhere:
+            effect = had_effect(self.probes[self.probe_count :])
+            if passed and by_value and not effect and probe not in self.elsewhere:
                 self.out.send("skip", m=number, r="no_effect")
                 continue
             failed = [r["failed"] for r in child.rows if r.get("failed")]

@@ -14,19 +14,26 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 OTHER, FEWER, EMPTIED = "__gatekeeper_other__", "__gatekeeper_fewer__", "__gatekeeper_emptied__"
+CHANGED, HELD, CALLED = 0, 1, 2
+NOTES = 3
 MAX_DEPTH = 4
 _EMPTY = (bool, int, float, str, bytes, list, tuple, dict, set)
 _COUNTED = ("timedelta", "Decimal", "Fraction")
 _LAZY = (types.GeneratorType, map, filter, zip, enumerate, itertools.chain, itertools.islice, reversed)
+_CALLED = (types.FunctionType, types.MethodType, types.BuiltinFunctionType, functools.partial)
 _AWAITED = 0x80 | 0x100 | 0x200
 """Flags of code whose call makes what is awaited."""
 _AS_IT_IS = object()
 
 
 class Values:
-    """The functions in `builtins`, which a mutant asks for; `note` is called for each value that did change."""
+    """The functions in `builtins`, which a mutant asks for.
 
-    def __init__(self, note: Callable[[], None]) -> None:
+    `note` is called with CHANGED for each value that did change, with HELD for each function whose answers will, and with
+    CALLED when such a function is called.
+    """
+
+    def __init__(self, note: Callable[[int], None]) -> None:
         self.note = note
 
     def install(self) -> None:
@@ -38,7 +45,7 @@ class Values:
         """Another value of the same type; the same one where there is none to be had."""
         if type(value) in _LAZY:
             return self.fewer(value)
-        if type(value) is types.FunctionType and not value.__code__.co_flags & _AWAITED:
+        if type(value) in _CALLED and not _code_flags(value) & _AWAITED:
             return self._answering_otherwise(value)
         try:
             changed = changed_value(value)
@@ -47,14 +54,14 @@ class Values:
             return value
         if changed is _AS_IT_IS:
             return value
-        self.note()
+        self.note(CHANGED)
         return changed
 
     def fewer(self, value: Any) -> Iterator[Any]:
         """The elements without the first."""
         rest = iter(value)
         for _ in rest:
-            self.note()
+            self.note(CHANGED)
             break
         yield from rest
 
@@ -62,17 +69,34 @@ class Values:
         """The empty value of its type, else None."""
         made = type(value)() if type(value) in _EMPTY else None
         if value is not made and (type(value) not in _EMPTY or bool(value)):
-            self.note()
+            self.note(CHANGED)
             return made
         return value
 
     def _answering_otherwise(self, function: Any) -> Any:
         """A function whose results are other ones."""
+        self.note(HELD)
 
         def answer(*arguments: Any, **named: Any) -> Any:
+            self.note(CALLED)
             return self.other(function(*arguments, **named))
 
         return functools.update_wrapper(answer, function)
+
+
+def had_effect(notes: bytes) -> bool:
+    """True where a value changed, or a function that is another one was kept and never asked.
+
+    A function that was called and whose answers are what they were (it has none) is no other function.
+    """
+    return bool(notes[CHANGED] or (notes[HELD] and not notes[CALLED]))
+
+
+def _code_flags(function: Any) -> int:
+    """Flags of the code that a call runs; none for what is not written in Python."""
+    while isinstance(function, (types.MethodType, functools.partial)):
+        function = function.func if isinstance(function, functools.partial) else function.__func__
+    return int(getattr(getattr(function, "__code__", None), "co_flags", 0))
 
 
 def changed_value(value: Any, depth: int = 0) -> Any:
@@ -116,7 +140,10 @@ def _other_member(value: Any) -> Any:
 
 
 def _changed_collection(value: Any, depth: int) -> Any:
-    """One element changed in what has places or keys, one element less in what has none or cannot be changed."""
+    """One element changed in what has places or keys, one element less in what has none or cannot be changed.
+
+    What is unpacked keeps its length where it can: a wrong number of values breaks any test.
+    """
     kind = type(value)
     if not value:
         return _AS_IT_IS
@@ -128,8 +155,6 @@ def _changed_collection(value: Any, depth: int) -> Any:
             if changed is not _AS_IT_IS:
                 return kind((k, changed if k is key else v) for k, v in value.items())
         return kind(list(value.items())[:-1])
-    if kind is list and len(value) > 1:
-        return value[:-1]
     for place in range(len(value) - 1, -1, -1):
         changed = changed_value(value[place], depth + 1)
         if changed is not _AS_IT_IS:

@@ -6,6 +6,7 @@ import builtins
 import datetime as dt
 import decimal
 import enum
+import functools
 import itertools
 import pathlib
 from collections import OrderedDict, namedtuple
@@ -15,7 +16,7 @@ from typing import Any
 import pytest
 
 from gatekeeper.formats.python_mutants import values as asked
-from gatekeeper.workflow.measuring.inside.values import EMPTIED, FEWER, OTHER, Values
+from gatekeeper.workflow.measuring.inside.values import CHANGED, EMPTIED, FEWER, NOTES, OTHER, Values, had_effect
 
 Point = namedtuple("Point", "x y")  # noqa: PYI024 - what a library makes at run time
 
@@ -38,10 +39,12 @@ class Noted:
 
     def __init__(self) -> None:
         self.count = 0
+        self.notes = bytearray(NOTES)
         self.values = Values(self.note)
 
-    def note(self) -> None:
-        self.count += 1
+    def note(self, what: int) -> None:
+        self.notes[what] = 1
+        self.count += what == CHANGED
 
 
 @pytest.mark.parametrize(
@@ -67,7 +70,7 @@ def test_another_value_of_the_same_type_comes_out_and_is_noted(value: Any) -> No
 @pytest.mark.parametrize(
     "value",
     [
-        None, [], (), {}, set(), (None, None), float("inf"), float("nan"), 1e300, Only.ONE, Custom(), Custom, len,
+        None, [], (), {}, set(), (None, None), float("inf"), float("nan"), 1e300, Only.ONE, Custom(), Custom, int,
         dt.timedelta.max, pathlib.PurePosixPath("/"), object(),
     ],
     ids=repr,
@@ -96,11 +99,30 @@ def test_a_function_answers_otherwise_and_keeps_its_name() -> None:
     assert noted.count == 1
 
 
+def test_a_function_that_is_kept_and_not_asked_is_another_one_and_one_without_answers_is_not() -> None:
+    noted = Noted()
+    made = noted.values.other(lambda: None)
+    assert had_effect(noted.notes)
+    made()
+    assert not had_effect(noted.notes)
+    noted.values.other(lambda: 1)()
+    assert had_effect(noted.notes)
+
+
+@pytest.mark.parametrize("call", [functools.partial(int, "3"), "abc".upper, "abc".count, Noted().values.other])
+def test_what_is_called_in_other_ways_answers_otherwise_too(call: Any) -> None:
+    other = Noted().values.other
+    arguments = [""] if getattr(call, "__name__", "") in ("count", "other") else []
+    assert other(call)(*arguments) == other(call(*arguments))
+
+
 def test_a_function_that_is_awaited_is_left_alone() -> None:
     async def waits() -> int:
         return 1
 
+    partial = functools.partial(waits)
     assert Noted().values.other(waits) is waits
+    assert Noted().values.other(partial) is partial
 
 
 def generated() -> Iterator[int]:
