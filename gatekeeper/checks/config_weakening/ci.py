@@ -35,6 +35,8 @@ _CARRIES = re.compile(
     r"(?:actions/(?:cache|checkout|setup-|upload-|download-)|codecov/codecov-action|coverallsapp/|docker/setup-)"
 )
 """Actions that set a stage or carry something to or fro."""
+_SENDS = re.compile(r"^(?!\.)[^@]*(?:wheel|publish|release|deploy|pages|lock-threads|stale|labeler)")
+"""Actions of others that make or send what is made."""
 _OF_THEIR_OWN = ("CI_PERMISSIONS_WIDENED", "CI_TRIGGER_PRIVILEGED", "CI_TRIGGER_NARROWED")
 _SMALL_RIGHTS = frozenset(
     {"issues", "pull-requests", "discussions", "id-token", "attestations", "pages", "statuses", "checks"}
@@ -102,7 +104,9 @@ def _compare(old: dict[str, Any] | None, new: Any, target: str, elsewhere: Calla
     rows: list[Row] = []
     narrowed = _triggers(old or {}, new, target, fresh=old is None)
     if old is not None and _checks_nothing(old):
-        narrowed = [(c, m, Effect.ASKS if c == "CI_TRIGGER_NARROWED" else e) for c, m, e in narrowed]
+        uses = [str(v) for at, v in workflow_yaml.walk(old.get("jobs")) if at[-1] == "uses"]
+        weight = Effect.ADVISES if uses and all(_CARRIES.match(u) or _SENDS.search(u) for u in uses) else Effect.ASKS
+        narrowed = [(c, m, weight if c == "CI_TRIGGER_NARROWED" else e) for c, m, e in narrowed]
     rows += narrowed
     rows += _permissions(old or {}, new, fresh=old is None)
     if old is None:

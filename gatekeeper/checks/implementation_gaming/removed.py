@@ -16,6 +16,7 @@ from gatekeeper.errors import CouldNotCheck
 from gatekeeper.formats import python_code
 from gatekeeper.formats.python_behaviour import likeness
 from gatekeeper.formats.python_code import Definition, Function
+from gatekeeper.formats.python_deprecations import announced, says_that_deprecated_things_go, says_to_go
 
 _ARROW = re.compile(r"\s*(?:->|=>|\u2192|\s+to\s+)\s*")
 """Between the old and the new name of a rename permit; only the old one is let go."""
@@ -125,57 +126,24 @@ def _followed(evidence: Evidence, old: str, new: str) -> bool:
     return True
 
 
-_REMOVAL = r"\b(?:remov|drop|delet|retir|discontinu|get(?:ting)? rid of|revert)\w*\b"
-
-
 def _spoken_of(evidence: Evidence, name: str) -> bool:
-    """The ticket undoes an earlier change, or one of its lines says that this very thing is to go."""
-    title = evidence.ticket.title.strip().lower()
-    if title.startswith(("revert ", 'revert"')):
+    """The ticket undoes an earlier change, or one of its sentences says that this very thing is to go."""
+    if evidence.ticket.title.strip().lower().startswith(("revert ", 'revert"')):
         return True
-    goes = re.compile(
-        rf"{_REMOVAL}[^.;\n]{{0,80}}(?<!\w){re.escape(name.rsplit('.', maxsplit=1)[-1])}(?!\w)", re.IGNORECASE
-    )
-    rows = [evidence.ticket.title, *evidence.ticket.goal.splitlines(), *evidence.ticket.acceptance]
-    return any(
-        (found := goes.search(row)) is not None
-        and not re.search(r"\b(?:not|never|without|n't|no)\b", row[: found.end()], re.IGNORECASE)
-        for row in rows
-    )
+    return says_to_go(_plan(evidence), rf"{re.escape(name.rsplit('.', maxsplit=1)[-1])}(?!\w)")
 
 
-def _announced(before: ast.Module) -> set[str]:
-    """Qualified names that the module itself warned would go: when used, or by a decorator; classes built on such included.
-
-    Words in a docstring alone are none: they warn nobody who runs the code.
-    """
-    found: set[str] = set()
-    classes: list[tuple[str, ast.ClassDef]] = []
-    for name, node in python_code.definitions(before):
-        parts: list[ast.AST] = [*node.decorator_list, *(node.body if not isinstance(node, ast.ClassDef) else ())]
-        if isinstance(node, ast.ClassDef):
-            classes.append((name, node))
-            made = [n for n in node.body if getattr(n, "name", "") in ("__init__", "__new__", "__init_subclass__")]
-            parts += [s for m in made for s in getattr(m, "body", ())]
-        # A warning behind a condition is about one way of use, not about the whole.
-        if any(_warns(p) for p in parts):
-            found.add(name)
-    for name, node in classes:
-        if any(getattr(b, "id", "") in found for b in node.bases):
-            found.add(name)
-    return found
+def _plan(evidence: Evidence) -> tuple[str, ...]:
+    return (evidence.ticket.title, evidence.ticket.goal, *evidence.ticket.acceptance)
 
 
-def _warns(part: ast.AST) -> bool:
-    """A statement or decorator that warns of deprecation whenever it is reached."""
-    call = part.value if isinstance(part, ast.Expr) else part
-    if isinstance(call, ast.Call):
-        called = getattr(call.func, "attr", getattr(call.func, "id", ""))
-        words = {w for n in ast.walk(call) for w in (getattr(n, "id", ""), getattr(n, "attr", "")) if w}
-        if called == "warn":
-            return bool(words & {"DeprecationWarning", "PendingDeprecationWarning", "FutureWarning"})
-        part = call.func
-    return getattr(part, "attr", getattr(part, "id", "")) == "deprecated"
+def _weight(evidence: Evidence, names: list[str], successors: dict[str, str], before: ast.Module) -> Effect | None:
+    """Advice where the ticket asks for the end of what had warned of it, a question where one of the two explains it."""
+    ending = announced(before)
+    ended = {n for n in names if n in ending or n.split(".")[0] in ending}
+    if len(ended) == len(names) and says_that_deprecated_things_go(_plan(evidence)):
+        return Effect.ADVISES
+    return Effect.ASKS if all(successors[n] or n in ended or _spoken_of(evidence, n) for n in names) else None
 
 
 def _module(evidence: Evidence, modules: Modules, module: Module, everywhere: dict[str, set[str]]) -> Iterator[Finding]:
@@ -212,13 +180,10 @@ def _module(evidence: Evidence, modules: Modules, module: Module, everywhere: di
     successors = {name: _successor(module, name, node) for name, node in gone}
     gone = [(n, d) for n, d in gone if not (new := successors[n]) or not _followed(evidence, n, new)]
     if gone:
-        announced = _announced(module.before)
-        expected = all(
-            successors[n] or n.split(".")[0] in announced or n in announced or _spoken_of(evidence, n) for n, _ in gone
-        )
+        effect = _weight(evidence, [n for n, _ in gone], successors, module.before)
         yield finding(
             "FEATURE_REMOVED", f"{', '.join(n for n, _ in gone[:5])} {'is' if len(gone) == 1 else 'are'} gone instead of repaired; no permit of the ticket names it.",
-            path=module.path, line=gone[0][1].lineno, key=" ".join(n for n, _ in gone), effect=Effect.ASKS if expected else None,
+            path=module.path, line=gone[0][1].lineno, key=" ".join(n for n, _ in gone), effect=effect,
             evidence="\n".join(f"{n} seems to be {successors[n]} now" for n, _ in gone if successors[n]),
         )  # fmt: skip
     if stubbed:

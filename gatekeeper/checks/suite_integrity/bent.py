@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 
+from gatekeeper.checks.suite_integrity.departed import lost_its_imports
 from gatekeeper.checks.suite_integrity.situation import BAD, Situation, near, place
 from gatekeeper.checks.suite_integrity.vanished import describe
 from gatekeeper.domain.finding import Finding, finding
@@ -77,7 +78,7 @@ def _explained(situation: Situation, test_id: str, path: str, name: str) -> bool
     if before is None:
         return False
     if not name:
-        return _repaired(situation, path)
+        return _repaired(situation, path) or lost_its_imports(situation, path)
     if set(before.outcomes(test_id)) != {Outcome.PASSED}:
         return False
     old, new = situation.definition(path, name, base=True), situation.definition(path, name)

@@ -8,9 +8,10 @@ import re
 from gatekeeper.checks.suite_integrity.situation import BAD, Situation
 from gatekeeper.domain.testrun import Outcome
 from gatekeeper.formats import python_code
+from gatekeeper.formats.python_deprecations import announced, says_that_deprecated_things_go, wholly_announced
 
 PRIVATE = "private"
-"""What the test used is gone and was nobody's business outside the package."""
+"""What the test used is gone and was nobody's business outside the package, or had warned of its end, which the ticket asks for."""
 _MISSING = re.compile(
     r"cannot import name '(?P<a>\w+)' from '(?P<m>[\w.]+)'|No module named '(?P<b>[\w.]+)'|module '[\w.]+' has no attribute '(?P<c>\w+)'"
     r"|type object '\w+' has no attribute '(?P<d>\w+)'|'\w+' object has no attribute '(?P<e>\w+)'|name '(?P<f>\w+)' is not defined"
@@ -45,22 +46,64 @@ def departed(situation: Situation, path: str, name: str, ids: list[str]) -> str:
     change = situation.code_change
     if all(_WARNED.search(d) for d in details) and any(w in change.added for w in ("deprecated", "Deprecated")):
         return "the code now warns against what it uses"
+    missing, names = _missing(details)
+    if not names or not all(_MISSING.search(d) for d in details) or not _uses(situation, path, name, names):
+        return ""
+    if not _went(situation, names):
+        return ""
+    if _private(situation, path, missing) or _ended_as_asked(situation, names):
+        return PRIVATE
+    return f"the code no longer has {', '.join(sorted(names))}"
+
+
+def lost_its_imports(situation: Situation, path: str) -> bool:
+    """The target's module of tests does not load for what may go without a word; what is left of its tests is as it was."""
+    case = situation.restored.first(path) if situation.restored is not None else None
+    old, new = situation.module(path, base=True), situation.module(path)
+    if case is None or case.outcome not in BAD or old is None or new is None:
+        return False
+    missing, names = _missing([case.detail[-4000:]])
+    if not names or not _went(situation, names):
+        return False
+    same = all(
+        (t.body, t.decorators) == (was.body, was.decorators) for n, t in new.tests.items() if (was := old.tests.get(n))
+    )
+    return same and (_private(situation, path, missing) or _ended_as_asked(situation, names))
+
+
+def _missing(details: list[str]) -> tuple[dict[str, str], set[str]]:
+    """(what was said -> the name that is missing, the last parts of these names)."""
     missing = {
         m.group(0): next(g for g in m.group("a", "b", "c", "d", "e", "f") if g)
         for d in details
         for m in _MISSING.finditer(d)
     }
-    names = {n.rsplit(".", 1)[-1] for n in missing.values()}
-    if not names or not all(_MISSING.search(d) for d in details):
-        return ""
+    return missing, {n.rsplit(".", 1)[-1] for n in missing.values()}
+
+
+def _went(situation: Situation, names: set[str]) -> bool:
+    """The change itself took all of them out of the code."""
     files = {
         p.rsplit("/", 1)[-1].removesuffix(".py")
         for p, c in situation.changed.items()
         if c.new is None and p.endswith(".py")
     }
-    if not names <= change.gone | files or not _uses(situation, path, name, names):
-        return ""
-    return PRIVATE if _private(situation, path, missing) else f"the code no longer has {', '.join(sorted(names))}"
+    return names <= situation.code_change.gone | files
+
+
+def _ended_as_asked(situation: Situation, names: set[str]) -> bool:
+    """Every one of the names had warned whoever used it, and the ticket says that deprecated things are to go."""
+    ticket = situation.evidence.ticket
+    if not says_that_deprecated_things_go((ticket.title, ticket.goal, *ticket.acceptance)):
+        return False
+    ended: set[str] = set()
+    for path, changed in situation.changed.items():
+        tree = python_code.parse(situation.source(path, base=True)) if path.endswith(".py") else None
+        if tree is not None and situation.kind(path) is None:
+            ended |= {n.rsplit(".", 1)[-1] for n in announced(tree)}
+            if changed.new is None and wholly_announced(tree):
+                ended.add(path.rsplit("/", 1)[-1].removesuffix(".py"))
+    return names <= ended
 
 
 def _uses(situation: Situation, path: str, name: str, names: set[str]) -> bool:

@@ -374,12 +374,14 @@ WHEELS = "on:\n  pull_request:\n  push:\njobs:\n  wheels:\n    runs-on: linux\n 
 @pytest.mark.parametrize(
     ("more", "effect"),
     [
-        ("", "asks"),
+        ("", "advises"),
+        ("      - uses: acme/thing@v1\n", "asks"),
+        ("      - uses: ./.github/actions/publish\n", "asks"),
         ("      - run: pytest\n", "blocks"),
         ("        env:\n          CIBW_TEST_COMMAND: x\n", "blocks"),
         ("      - uses: acme/lint@v1\n", "blocks"),
     ],
 )
-def test_building_less_often_goes_to_a_person(more, effect):
+def test_building_less_often_is_told(more, effect):
     found = check(tree_evidence({W: WHEELS + more}, {W: (WHEELS + more).replace("  pull_request:\n", "")}))
     assert [(f.code, f.effect.value) for f in found] == [("CI_TRIGGER_NARROWED", effect)]

@@ -273,3 +273,20 @@ def test_what_the_ticket_says_should_go_is_asked_about(title, goal, effect):
     evidence = tree_evidence(REPO, {"shop/core.py": BASE[: BASE.index("\n\ndef label")]})
     (found,) = check(replace(evidence, ticket=replace(evidence.ticket, title=title, goal=goal)))
     assert (found.code, found.effect.value) == ("FEATURE_REMOVED", effect)
+
+
+@pytest.mark.parametrize(
+    ("goal", "warned", "effect"),
+    [
+        ("Remove deprecated code.", True, "advises"),
+        ("Drop what was deprecated in 2.0.", True, "advises"),
+        ("Do not remove deprecated code.", True, "asks"),
+        ("area must be right.", True, "asks"),
+        ("Remove deprecated code.", False, "blocks"),
+    ],
+)
+def test_the_end_of_what_warned_of_it_is_told_where_the_ticket_asks_for_it(goal, warned, effect):
+    base = BASE.replace("def label(code):\n", f"def label(code):\n{WARNING}") if warned else BASE
+    evidence = tree_evidence({**REPO, "shop/core.py": base}, {"shop/core.py": BASE[: BASE.index("\n\ndef label")]})
+    (found,) = check(replace(evidence, ticket=replace(evidence.ticket, goal=goal)))
+    assert (found.code, found.effect.value) == ("FEATURE_REMOVED", effect)

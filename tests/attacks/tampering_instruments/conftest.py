@@ -38,6 +38,7 @@ def judge() -> Judge:
         probed: Mapping[str, str] | None = None,
         permits: Sequence[Permit] = (),
         detail: str = "",
+        goal: str | None = None,
     ) -> dict[str, Finding]:
         roles = (
             (RunRole.BASE, was),
@@ -46,7 +47,9 @@ def judge() -> Judge:
             (RunRole.NEW_TESTS_ON_BASE, probed),
         )
         runs = [_with_detail(build_run(o, role=r), detail) for r, o in roles if o is not None]
-        evidence = build_evidence(base, merged, runs=runs, ticket=build_ticket(permits=permits))
+        ticket = build_ticket(permits=permits)
+        ticket = ticket if goal is None else replace(ticket, goal=goal)
+        evidence = build_evidence(base, merged, runs=runs, ticket=ticket)
         return {f.code: f for f in suite_integrity.check(evidence)}
 
     return run

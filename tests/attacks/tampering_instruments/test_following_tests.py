@@ -169,3 +169,34 @@ def test_a_row_that_ran_nowhere_does_not_keep_the_others_from_going(judge):
         before, after, **runs, restored={one: "failed", two: "passed", f"{T}::test_other": "passed"}, detail=lost
     )
     assert found["TEST_REMOVED"].effect is Effect.BLOCKS
+
+
+ENDING = "import warnings\n\n\ndef pack(n):\n    warnings.warn('pack ends', DeprecationWarning)\n    return str(n)\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "goal", "effects"),
+    [
+        (ENDING, "Remove deprecated code.", []),
+        (ENDING, "Make unpack faster.", [Effect.ASKS]),
+        (PACK, "Remove deprecated code.", [Effect.ASKS]),
+        (ENDING + "\n\ndef store(n):\n    return n\n", "Remove deprecated code.", []),
+    ],
+)
+def test_the_test_of_what_warned_of_its_end_goes_with_it_as_asked(judge, code, goal, effects):
+    test = PRIVATE.replace("_cells", "cells")
+    runs = {**GONE, "was": {ID: "passed", f"{T}::test_other": "passed"}, "restored": {ID: "failed", f"{T}::test_other": "passed"}}  # fmt: skip
+    before = {T: test + OTHER, "pkg/cells.py": code, "pkg/__init__.py": ""}
+    after = {T: OTHER, "pkg/cells.py": "def unpack(n):\n    return n\n", "pkg/__init__.py": ""}
+    found = judge(before, after, **runs, detail=LOST.replace("_cells", "cells"), goal=goal)
+    assert [f.effect for f in found.values()] == effects
+
+
+@pytest.mark.parametrize(("more", "seen"), [("", []), ("\n\ndef store(n):\n    return n\n", [Effect.ASKS])])
+def test_a_module_ends_as_asked_where_all_of_it_had_warned(judge, more, seen):
+    test = PRIVATE.replace("_cells", "cells")
+    runs = {**GONE, "was": {ID: "passed", f"{T}::test_other": "passed"}, "restored": {T: "failed"}}
+    before = {T: test + OTHER, "pkg/cells.py": ENDING + more, "pkg/__init__.py": "", "pkg/a.py": "x = 1\n"}
+    after = {T: OTHER, "pkg/__init__.py": "", "pkg/a.py": "x = 2\n"}
+    found = judge(before, after, **runs, detail="No module named 'pkg.cells'", goal="Remove deprecated code.")
+    assert [f.effect for f in found.values()] == seen

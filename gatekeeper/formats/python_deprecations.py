@@ -1,0 +1,70 @@
+"""What a module of Python warned would go, and whether a plan says that such things are to go now."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable
+
+from gatekeeper.formats import python_code
+
+_WARNINGS = frozenset({"DeprecationWarning", "PendingDeprecationWarning", "FutureWarning"})
+_MADE_BY = ("__init__", "__new__", "__init_subclass__")
+REMOVAL = r"\b(?:remov|drop|delet|retir|discontinu|get(?:ting)? rid of|revert)\w*\b"
+"""Words of a plan to take something away, as a pattern."""
+
+
+def announced(tree: ast.Module) -> frozenset[str]:
+    """Qualified names that warned whenever they were used, or are decorated to; classes built on such a class included.
+
+    Words in a docstring alone are none: they warn nobody who runs the code. A warning behind a condition is about one way of
+    use, not about the whole.
+    """
+    found: set[str] = set()
+    classes: list[tuple[str, ast.ClassDef]] = []
+    for name, node in python_code.definitions(tree):
+        parts: list[ast.AST] = [*node.decorator_list, *(node.body if not isinstance(node, ast.ClassDef) else ())]
+        if isinstance(node, ast.ClassDef):
+            classes.append((name, node))
+            makers = [n for n in node.body if isinstance(n, ast.FunctionDef) and n.name in _MADE_BY]
+            parts += [s for m in makers for s in m.body]
+        if any(_warns(p) for p in parts):
+            found.add(name)
+    for name, node in classes:
+        if any(getattr(b, "id", "") in found for b in node.bases):
+            found.add(name)
+    return frozenset(found)
+
+
+def _warns(part: ast.AST) -> bool:
+    """A statement or decorator that warns of deprecation whenever it is reached."""
+    call = part.value if isinstance(part, ast.Expr) else part
+    if isinstance(call, ast.Call):
+        called = getattr(call.func, "attr", getattr(call.func, "id", ""))
+        if called == "warn":
+            return any(_WARNINGS & {getattr(n, "id", ""), getattr(n, "attr", "")} for n in ast.walk(call))
+        part = call.func
+    return getattr(part, "attr", getattr(part, "id", "")) == "deprecated"
+
+
+def wholly_announced(tree: ast.Module) -> bool:
+    """Everything public that the module defines had warned of its end."""
+    ending = announced(tree)
+    public = [name for name, _ in python_code.definitions(tree) if "." not in name and not name.startswith("_")]
+    return bool(public) and all(name in ending for name in public)
+
+
+def says_to_go(rows: Iterable[str], what: str) -> bool:
+    """One sentence of the plan says that `what` (a pattern) is to go, and does not say no."""
+    goes = re.compile(rf"{REMOVAL}[^.;\n]{{0,80}}(?<!\w)(?:{what})", re.IGNORECASE)
+    denied = re.compile(r"\b(?:not|never|without|no)\b|n't\b", re.IGNORECASE)
+    return any(
+        (found := goes.search(sentence[:2000])) is not None and not denied.search(sentence[: found.end()])
+        for row in rows
+        for sentence in re.split(r"(?<=[.;])\s|\n", row)
+    )
+
+
+def says_that_deprecated_things_go(rows: Iterable[str]) -> bool:
+    """The plan asks for the end of what was deprecated, whatever it is."""
+    return says_to_go(rows, r"deprecat\w*|obsolete\w*")
