@@ -22,7 +22,37 @@ from gatekeeper.wiring import early, engines, machine, signers
 
 if TYPE_CHECKING:
     from gatekeeper.adapters.file_reports import FileReports
+    from gatekeeper.adapters.kingfisher_scanner.scanner import KingfisherScanner
+    from gatekeeper.adapters.opa_policy import OpaPolicy
+    from gatekeeper.adapters.rego_policy.engine import RegoPolicy
     from gatekeeper.workflow.tools import Tools
+
+
+FIRST_S = 0.6
+"""How long the tests' own run goes before the loading of the secret rules: both are waited for, and it takes longer."""
+
+
+class Workers:
+    """The worker processes of one check."""
+
+    def __init__(self) -> None:
+        self._policy: RegoPolicy | OpaPolicy | None = None
+        self._secrets: KingfisherScanner | None = None
+
+    def take(self, policy: RegoPolicy | OpaPolicy, secrets: KingfisherScanner) -> None:
+        """These are the ones."""
+        self._policy, self._secrets = policy, secrets
+
+    def give_way(self) -> None:
+        """Tests begin to run."""
+        if self._secrets is not None:
+            self._secrets.give_way(FIRST_S)
+
+    def end(self) -> None:
+        """Nobody asks them any more."""
+        for one in (self._policy, self._secrets):
+            if one is not None:
+                one.close()
 
 
 @contextmanager
@@ -33,12 +63,12 @@ def check_tools(
     publish: bool,
     timeout_s: float,
     measure_s: float | None = None,
-    workers: list[Callable[[], object]] | None = None,
+    workers: Workers | None = None,
 ) -> Iterator[Tools]:
     """Tools of `gatekeeper check`: mode local, local key, everything in this process.
 
-    `measure_s` takes the place of every tier's seconds for mutants. `workers` is given what ends each worker process, for
-    a caller that is done with them before the end.
+    `measure_s` takes the place of every tier's seconds for mutants. `workers` takes the worker processes, for a caller that
+    is done with them before the end.
 
     What takes long to load (secret rules, policy worker) starts loading at once, beside the git work.
     """
@@ -54,7 +84,7 @@ def check_tools(
         stack.callback(secrets.close)
         secrets.start()
         if workers is not None:
-            workers += [policy.close, secrets.close]
+            workers.take(policy, secrets)
         box = engines.sandbox(where)
         yield Tools(
             git=engines.git_repositories(where),
@@ -100,14 +130,15 @@ def check(
 
     def listen(state: str, detail: Mapping[str, Any]) -> None:
         if state == "RUNNING":  # the tests' own run is waited for: what comes after it is imported meanwhile
+            workers.give_way()
             beside(load_late_steps, signers.load_signing_code)
-        elif state == "ATTEST" and workers:  # nobody asks them any more, and ending takes a moment
-            beside(*workers)
+        elif state == "ATTEST":  # ending takes a moment
+            beside(workers.end)
         listener(state, detail)
 
     submission = replace(submission, run_id=machine.new_id())
     timings: dict[str, float] = {}
-    workers: list[Callable[[], object]] = []
+    workers = Workers()
     try:
         with check_tools(
             paths(), trust=trust, publish=publish, timeout_s=timeout_s, measure_s=measure_s, workers=workers

@@ -12,8 +12,10 @@ from gatekeeper.adapters.kingfisher_scanner.rule_worker import LOAD_WALL_S, load
 from gatekeeper.domain.evidence import ScanHit, ScanReport
 from gatekeeper.domain.ports import ScanTarget
 from gatekeeper.errors import CouldNotCheck
-from gatekeeper.worker_process import Worker, WorkerError
+from gatekeeper.worker_process import Worker, WorkerError, share
 
+GIVING_WAY = 10
+"""Niceness of the worker's session while others go first."""
 SCAN_WALL_S = 90.0
 """Wall limit of one target: several readings, each with the engine's own limit."""
 MAX_RESTARTS = 3
@@ -49,6 +51,21 @@ class KingfisherScanner:
         """Load the rules now. Raises `CouldNotCheck` (SECRET_SCAN_FAILED, blame gate)."""
         with self._lock:
             self._ready()
+
+    def give_way(self, seconds: float) -> None:
+        """Let what else runs go first for this long at most; on a busy machine the rules must still be loaded in time."""
+        worker = self._worker
+        if worker is None:
+            return
+        share(worker.pid, GIVING_WAY)
+
+        def back() -> None:
+            if worker.usable:
+                share(worker.pid, 0)
+
+        timer = threading.Timer(seconds, back)
+        timer.daemon = True
+        timer.start()
 
     def close(self) -> None:
         """End the worker. The object cannot be used afterwards."""

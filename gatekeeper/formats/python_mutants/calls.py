@@ -50,11 +50,12 @@ def of_call(node: ast.Call, text: SourceText, *, in_raise: bool) -> Iterator[Fau
             in_raise and is_message(keyword.value)
         ):
             yield _dropped(keyword, text, text.span(node)[1])
-            yield from passed(keyword.value, text, OTHER, EDGE, kind="argument changed")
+            if not in_raise:
+                yield from passed(keyword.value, text, OTHER, EDGE, kind="argument changed")
     if name not in _ABOUT:
         for argument in node.args[:MAX_ARGUMENTS]:
             if not (in_raise and is_message(argument)):
-                yield from _argument(argument, text)
+                yield from _argument(argument, text, in_raise=in_raise)
     yield from _places(node, name, text)
 
 
@@ -83,11 +84,12 @@ def _other_call(node: ast.Call, text: SourceText) -> Iterator[Fault]:
         yield Fault(start, end, f"({inner})", "call left out", f"{name}(...)", "leaving it out", EDGE)
 
 
-def _argument(argument: ast.expr, text: SourceText) -> Iterator[Fault]:
+def _argument(argument: ast.expr, text: SourceText, *, in_raise: bool) -> Iterator[Fault]:
     inner = argument.value if isinstance(argument, ast.Starred) else argument
     if not isinstance(inner, _PASSED):
         return
-    yield from passed(inner, text, OTHER, EDGE, kind="argument changed")
+    if not in_raise:  # what an exception carries is for people as a rule
+        yield from passed(inner, text, OTHER, EDGE, kind="argument changed")
     if not isinstance(argument, ast.Starred):
         first, last = text.span(argument)
         yield Fault(first, last, "None", "argument replaced", text.of(first, last), "None", WEAK)

@@ -11,6 +11,7 @@ from gatekeeper.records import dataclass, replace
 # subtle one alone; then other values of the same kind; then faults at the edges; last those that often change nothing, or
 # that break whatever runs the line and so say nothing about what a test asserts.
 GROSS, PLAIN, EDGE, WEAK = 0, 1, 2, 3
+_MESSAGES = {"msg", "message", "errmsg", "err_msg", "error_message", "errormsg"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +45,19 @@ def is_text(node: ast.AST) -> bool:
 
 
 def is_message(node: ast.AST) -> bool:
-    """A text that is put together: `"..." % x`, `"..." + x`, `"...".format(x)`."""
+    """A text for people: one that is put together (`"..." % x`, `"..." + x`, `"...".format(x)`), or named as one."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod | ast.Add):
         return is_message(node.left) or is_message(node.right)
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         return node.func.attr in ("format", "join", "format_map") and is_message(node.func.value)
-    return is_text(node)
+    return is_text(node) or is_named_message(node)
+
+
+def is_named_message(node: ast.AST) -> bool:
+    """`msg`, `self.message`: a text for people, by its name."""
+    return isinstance(node, ast.Name | ast.Attribute) and (
+        (node.id if isinstance(node, ast.Name) else node.attr) in _MESSAGES
+    )
 
 
 def called(node: ast.Call) -> str:
@@ -62,7 +70,6 @@ def called(node: ast.Call) -> str:
 
 _LOG = {"debug", "info", "warning", "warn", "error", "exception", "critical", "log", "print", "echo", "secho"}
 _LOGGERS = {"logging", "logger", "log", "warnings", "_log", "_logger", "LOG", "LOGGER", "console", "click"}
-_MESSAGES = {"msg", "message", "errmsg", "err_msg", "error_message", "errormsg"}
 TEXT_ARGUMENTS = {"help", "description", "msg", "message", "doc", "title", "epilog", "metavar", "reason", "name"}
 """Keywords whose texts are for people."""
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ast
 
-from gatekeeper.formats.python_mutants.fault import Fault, is_message
+from gatekeeper.formats.python_mutants.fault import Fault, is_named_message
 from gatekeeper.formats.python_mutants.source import SourceText
 
 OTHER = "__gatekeeper_other__"
@@ -29,11 +29,11 @@ _NO_VALUE = (ast.Starred, ast.Yield, ast.YieldFrom, ast.Await, ast.Constant, ast
 
 
 def passed(value: ast.expr, text: SourceText, how: str, rank: int, words: str = "", kind: str = "") -> list[Fault]:
-    """The value goes through a function that changes it; no fault where its type is known not to allow it.
+    """The value goes through a function that changes it; no fault where its type is known not to allow it, or it is a message.
 
     `words` say what the value is part of, for people; `kind` takes the place of the usual name.
     """
-    if isinstance(value, _NO_VALUE) or (how == EMPTIED and isinstance(value, ast.Tuple)) or is_message(value):
+    if isinstance(value, _NO_VALUE) or (how == EMPTIED and isinstance(value, ast.Tuple)) or is_named_message(value):
         return []
     start, end = text.span(value)
     own = text.of(start, end)

@@ -105,6 +105,9 @@ def test_texts_for_people_are_left_alone() -> None:
         ("return 'utf-8'", {("'utf-8'", "'utf-9'")}),
         ("return a([b, c])", {("[b, c]", "another value"), ("[b, c]", "[]")}),
         ("return lambda: a", {("a", "another value")}),
+        ("return ', '.join(a)", {("return ', '.join(a)", "another value")}),
+        ("return '%d days' % a", {("return '%d days' % a", "another value")}),
+        ("return f'{a} days'", {("return f'{a} days'", "another value"), ("f'{a} days'", '""')}),
     ],
 )
 def test_each_kind_of_fault_is_made(line: str, wanted: set[tuple[str, str]]) -> None:
@@ -152,6 +155,18 @@ def test_arguments_whose_order_is_no_matter_are_not_swapped() -> None:
 def test_a_message_that_is_put_together_is_left_alone(line: str) -> None:
     found = said(f"def f(a):\n    {line}\n")
     assert {after for _, after in found} == {"nothing", "raise Exception"}
+
+
+def test_what_an_exception_carries_is_not_changed_to_another_value() -> None:
+    found = said("def f(a):\n    raise KeyError(a, key=a.b)\n")
+    assert "another value" not in {after for _, after in found}
+    assert ("a", "None") in found
+
+
+@pytest.mark.parametrize("line", ["self.message = message", "super().__init__(message)", "return say(self.msg)"])
+def test_what_is_named_a_message_is_not_changed_to_another_value(line: str) -> None:
+    found = said(f"def f(self, message):\n    {line}\n")
+    assert {before for before, after in found if after == "another value"} <= {"return say(self.msg)"}
 
 
 def test_a_message_that_has_a_name_is_left_alone() -> None:
