@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
-import configparser
 import re
 from collections.abc import Callable
 from fnmatch import fnmatchcase
 from functools import partial
 from typing import Any
 
+from gatekeeper.checks.config_weakening.ci_commands import (
+    CHECKING,
+    COMMANDS,
+    LOST,
+    command_lines,
+    is_ci,
+    narrowing,
+    program,
+    runs_elsewhere,
+)
 from gatekeeper.checks.config_weakening.limits import permitted
 from gatekeeper.domain.evidence import Evidence
 from gatekeeper.domain.finding import Finding, finding
 from gatekeeper.domain.ticket import PermitKind
 from gatekeeper.domain.tree import text
 from gatekeeper.domain.verdict import Effect
-from gatekeeper.formats import tool_settings, workflow_yaml
+from gatekeeper.formats import workflow_yaml
 
-_COMMANDS = {"run", "script", "command", "before_script", "after_script", "bash", "powershell", "pwsh", "cmd"}
 _LENIENT = {"continue-on-error", "allow_failure", "continueOnError", "ignore_failure", "soft_fail"}
 _TRIGGERS = ("pull_request", "push", "merge_group", "schedule")
 _PRIVILEGED = ("pull_request_target", "workflow_run", "issue_comment")
-_LOST = re.compile(r"\|\|\s*(?:true|:|exit\s+0|echo\b|/bin/true|printf\b)|;\s*(?:true|:|exit\s+0)\s*$|^\s*set\s+\+e|--exit-zero|--no-fail\b|--exit-code[= ]0|\|\s*tee\b|\|\s*cat\b|&\s*$|--suppress-tests|--maxfail=0|--passWithNoTests", re.MULTILINE)  # fmt: skip
-_NARROW = re.compile(
-    r"(?:^|\s)(?:-k|-m|--deselect|--ignore(?:-glob)?|--collect-only|--co|-p\s+no:|--lf|--sw|--no-cov|--cov-fail-under)(?:[ =]|$)"
-)
-_CHECKING = re.compile(r"\b(?:pytest|tox|nox|unittest|test|check|lint|mypy|pyright|ruff|flake8|pylint|black|isort|bandit|semgrep|coverage|jest|vitest|eslint|tsc|cargo|go|make|npm|yarn|pnpm|gradle|mvn|pre-commit|gatekeeper|verify|audit|zizmor|safety|codeql|sonar)\b", re.IGNORECASE)  # fmt: skip
 _FALSE = re.compile(
     r"^\s*(?:\$\{\{\s*)?(?:false|0|''|\"\"|!\s*true|github\.event_name\s*==\s*'workflow_dispatch'|never|manual)(?:\s*\}\})?\s*$",
     re.IGNORECASE,
@@ -42,16 +45,6 @@ _SMALL_RIGHTS = frozenset(
     {"issues", "pull-requests", "discussions", "id-token", "attestations", "pages", "statuses", "checks"}
 )
 _RANK = {"none": 0, "read": 1, "write": 2, "read-all": 1, "write-all": 3}
-
-
-def is_ci(path: str) -> bool:
-    """True for definitions of the common CI systems."""
-    lower = path.lower()
-    name = lower.rsplit("/", 1)[-1]
-    return lower.endswith((".yml", ".yaml")) and (
-        lower.startswith((".github/workflows/", ".github/actions/", ".circleci/", ".gitlab/", ".buildkite/", ".azure-pipelines/"))
-        or name in (".gitlab-ci.yml", "azure-pipelines.yml", ".travis.yml", "bitbucket-pipelines.yml", ".drone.yml", "appveyor.yml", ".cirrus.yml")
-    )  # fmt: skip
 
 
 def weakened_ci(evidence: Evidence) -> tuple[Finding, ...]:
@@ -75,7 +68,7 @@ def weakened_ci(evidence: Evidence) -> tuple[Finding, ...]:
             rows = [("CI_CHECK_REMOVED", f"{path} can no longer be read as YAML.", None)]
         else:
             target = evidence.change.target_ref.removeprefix("refs/heads/")
-            rows = _compare(old if isinstance(old, dict) else None, new, target, partial(_runs_elsewhere, evidence))
+            rows = _compare(old if isinstance(old, dict) else None, new, target, partial(runs_elsewhere, evidence))
         if not rows:
             continue
         if allowed:
@@ -119,9 +112,9 @@ def _compare(old: dict[str, Any] | None, new: Any, target: str, elsewhere: Calla
 def _checks_nothing(doc: dict[str, Any]) -> bool:
     """No step runs, uses or is told anything that has to do with tests or other checks: it builds, labels or sends."""
     told = [
-        (at, str(v)) for at, v in workflow_yaml.walk(doc.get("jobs")) if {*_COMMANDS, "uses", "env", "with"} & set(at)
+        (at, str(v)) for at, v in workflow_yaml.walk(doc.get("jobs")) if {*COMMANDS, "uses", "env", "with"} & set(at)
     ]
-    return bool(told) and not any(_CHECKING.search(v) or "test" in "/".join(at).lower() for at, v in told)
+    return bool(told) and not any(CHECKING.search(v) or "test" in "/".join(at).lower() for at, v in told)
 
 
 def _events(doc: dict[str, Any]) -> dict[str, Any]:
@@ -254,109 +247,9 @@ def _guards(doc: Any, at: tuple[str, ...]) -> bool:
     step = doc
     for part in at[:-1]:
         step = step[int(part)] if isinstance(step, list) else step[part]
-    if not isinstance(step, dict) or not isinstance(step.get("uses"), str) or any(k in step for k in _COMMANDS):
+    if not isinstance(step, dict) or not isinstance(step.get("uses"), str) or any(k in step for k in COMMANDS):
         return True
     return _CARRIES.match(step["uses"]) is None
-
-
-def _lines(doc: Any) -> list[str]:
-    out: list[str] = []
-    for at, value in workflow_yaml.walk(doc):
-        names = [p for p in at if not p.isdigit()]
-        if names and names[-1] in _COMMANDS and isinstance(value, str):
-            out += [
-                " ".join(r.split())
-                for r in value.replace("\\\n", " ").splitlines()
-                if r.strip() and not r.strip().startswith("#")
-            ]
-    return out
-
-
-def _narrowing(line: str) -> int:
-    """How many options of a command choose less to be checked (`python -m` is none of them)."""
-    return len(_NARROW.findall(re.sub(r"\bpython[0-9.]*\s+-m\b", "", f" {line}")))
-
-
-_TASKS = {
-    "make": ("Makefile", "makefile"), "just": ("justfile",), "nox": ("noxfile.py",), "task": ("Taskfile.yml",),
-    "hatch": ("pyproject.toml", "hatch.toml"), "poe": ("pyproject.toml",), "pdm": ("pyproject.toml",), "npm": ("package.json",),
-}  # fmt: skip
-"""Task runners that run what they are told to, and the files that say what there is."""
-_SCRIPTS = re.compile(r"^tool\.(?:hatch\.envs\..*scripts|poe\.tasks|pdm\.scripts|tox)\.|^scripts\.|^envs\..*scripts\.")
-
-
-def _runs_elsewhere(evidence: Evidence, line: str) -> Effect | None:
-    """Where the checking tool of a line went, if CI starts a task runner that has it.
-
-    ADVISES: it runs there by default (an environment of tox, a hook of pre-commit). ASKS: it is there to be run, and whether
-    it is only a person can tell. None: it is nowhere.
-    """
-    tools = [w.rsplit("/", 1)[-1] for w in line.split() if _CHECKING.fullmatch(w.rsplit("/", 1)[-1])]
-    tools = [t for t in tools if t not in _TASKS and t not in ("tox", "test", "check", "lint", "verify", "npm", "go")]
-    if not tools:
-        words = [
-            w
-            for w in line.split()
-            if "=" not in w and w not in ("python", "python3", "-m", "uv", "run", "uvx", "pipx", "poetry", "pdm")
-        ]
-        tools = [words[0].rsplit("/", 1)[-1]] if words else []
-        tools = [t for t in tools if t not in _TASKS and t != "tox" and re.fullmatch(r"[a-z][\w-]{2,}", t)]
-    started = [
-        row.split()
-        for path in evidence.merged.entries
-        if is_ci(path) and isinstance(doc := workflow_yaml.load(text(evidence.merged, path)), dict)
-        for row in _lines(doc)
-        if not re.match(r"(?:pip|python -m pip|uv (?:sync|pip|tool install)|pipx install)\b", row)
-        and not _LOST.search(row)
-    ]
-    if not tools:
-        return None
-    hooks = text(evidence.merged, ".pre-commit-config.yaml") or ""
-    default: list[str] = []
-    if "ci:" in hooks or any(
-        {"pre-commit", "prek", "pre-commit/action"} & {w.split("@")[0] for w in row} for row in started
-    ):
-        default += [
-            str(v) for at, v in workflow_yaml.walk(workflow_yaml.load(hooks)) if at and at[-1] in ("id", "entry")
-        ]
-    other: list[str] = []
-    if runs := [row for row in started if "tox" in row]:
-        first, rest = _tox(text(evidence.merged, "tox.ini") or "", runs)
-        default += first
-        other += rest
-    for runner, names in _TASKS.items():
-        if any(runner in row for row in started):
-            for name in names:
-                content = text(evidence.merged, name) or ""
-                table = tool_settings.read(name, content) if name.endswith((".toml", ".json")) else None
-                other += [str(v) for k, v in table.items() if _SCRIPTS.match(k)] if table is not None else [
-                    row for row in content.splitlines() if not row.lstrip().startswith("#")
-                ]  # fmt: skip
-    for rows, effect in ((default, Effect.ADVISES), ([*default, *other], Effect.ASKS)):
-        if all(any(re.search(rf"(?<![\w-]){re.escape(t)}(?![\w-])", row) for row in rows) for t in tools):
-            return effect
-    return None
-
-
-def _program(line: str) -> str:
-    """What a line starts: the first word that is no variable and no starter of other programs."""
-    starters = (
-        "python",
-        "python3",
-        "-m",
-        "uv",
-        "run",
-        "uvx",
-        "pipx",
-        "poetry",
-        "pdm",
-        "sudo",
-        "exec",
-        "travis_retry",
-        "travis_wait",
-    )
-    words = [w for w in line.split() if "=" not in w and w not in starters]
-    return words[0].rsplit("/", 1)[-1] if words else ""
 
 
 def _taken_over(evidence: Evidence, old: Any) -> bool:
@@ -372,61 +265,37 @@ def _taken_over(evidence: Evidence, old: Any) -> bool:
         )
         if not isinstance(doc, dict):
             continue
-        lenient = any(r[2] is None for r in _leaves({}, doc)) or any(_LOST.search(row) for row in _lines(doc))
+        lenient = any(r[2] is None for r in _leaves({}, doc)) or any(LOST.search(row) for row in command_lines(doc))
         if lenient or ("jobs" in doc and not {"push", "pull_request"} & set(_events(doc))):
             return False
-        fresh += _lines(doc)
+        fresh += command_lines(doc)
     install = re.compile(r"(?:pip|python -m pip|npm (?:ci|install)|uv (?:sync|pip)|after_success|coveralls|codecov)\b")
     checks = [
-        row for row in _lines(old) if (_CHECKING.search(row) or _program(row) == "coverage") and not install.match(row)
+        row
+        for row in command_lines(old)
+        if (CHECKING.search(row) or program(row) == "coverage") and not install.match(row)
     ]
     return (
         bool(fresh)
         and bool(checks)
         and all(
-            any(_program(row) == _program(new) and _narrowing(new) <= _narrowing(row) for new in fresh)
-            for row in checks
+            any(program(row) == program(new) and narrowing(new) <= narrowing(row) for new in fresh) for row in checks
         )
     )
 
 
-def _tox(content: str, runs: list[list[str]]) -> tuple[list[str], list[str]]:
-    """(commands that run by default or because CI names their environment, commands of the other environments)."""
-    parser = configparser.RawConfigParser(strict=False, allow_no_value=True)
-    try:
-        parser.read_string(content[:200_000])
-    except configparser.Error:
-        return [], []
-    listed = " ".join(parser.get("tox", key, fallback="") or "" for key in ("env_list", "envlist"))
-    named = {w for row in runs for at, word in enumerate(row) if row[at - 1] in ("-e", "-m") for w in word.split(",")}
-    bare = any("-e" not in row and "-m" not in row for row in runs)
-    default: list[str] = []
-    other: list[str] = []
-    for section in parser.sections():
-        name = section.removeprefix("testenv").lstrip(":")
-        if section.startswith("testenv"):
-            rows = [
-                r
-                for r in (parser.get(section, "commands", fallback="") or "").splitlines()
-                if not r.strip().startswith(("#", "-"))
-            ]
-            by_default = bare and (not name or re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", listed))
-            (default if by_default or name in named or (not name and named) else other).extend(rows)
-    return default, other
-
-
 def _commands(old: dict[str, Any], new: dict[str, Any], elsewhere: Callable[[str], Effect | None]) -> list[Row]:
-    was, now = _lines(old), _lines(new)
+    was, now = command_lines(old), command_lines(new)
     rows: list[Row] = []
     fresh = [c for c in now if c not in was]
     for line in fresh:
-        if _LOST.search(line) and _CHECKING.search(line):
+        if LOST.search(line) and CHECKING.search(line):
             rows.append(("CI_FAILURE_IGNORED", f"`{line[:200]}` succeeds whatever it finds.", None))
         elif line.strip() == "set +e":
             rows.append(("CI_FAILURE_IGNORED", "`set +e` lets failures pass.", None))
     ignored = bool(rows)
     for line in [c for c in was if c not in now]:
-        if not _CHECKING.search(line) or re.match(r"(?:pip|python -m pip|npm (?:ci|install)|uv (?:sync|pip))\b", line):
+        if not CHECKING.search(line) or re.match(r"(?:pip|python -m pip|npm (?:ci|install)|uv (?:sync|pip))\b", line):
             continue
         heir = max(fresh, key=lambda c: len(set(c.split()) & set(line.split())), default="")
         alike = len(set(heir.split()) & set(line.split())) * 2 >= len(set(line.split())) if heir else False
@@ -437,7 +306,7 @@ def _commands(old: dict[str, Any], new: dict[str, Any], elsewhere: Callable[[str
             rows.append(("CI_CHECK_REMOVED", f"`{line[:200]}` no longer runs.", None))
         elif not alike:
             continue  # a task runner that CI starts runs it
-        elif _narrowing(heir) > _narrowing(line):
+        elif narrowing(heir) > narrowing(line):
             rows.append(("CI_CHECK_REMOVED", f"`{line[:100]}` became `{heir[:100]}`, which checks less.", None))
         elif re.match(r"(?:echo|printf|true|:|#)(?:\s|$)", heir):
             rows.append(("CI_CHECK_REMOVED", f"`{line[:100]}` became `{heir[:100]}`, which checks nothing.", None))

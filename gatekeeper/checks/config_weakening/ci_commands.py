@@ -1,0 +1,158 @@
+"""Commands of CI definitions: which of them check something, how much, and which task runner has them."""
+
+from __future__ import annotations
+
+import configparser
+import re
+from typing import Any
+
+from gatekeeper.domain.evidence import Evidence
+from gatekeeper.domain.tree import text
+from gatekeeper.domain.verdict import Effect
+from gatekeeper.formats import tool_settings, workflow_yaml
+
+COMMANDS = frozenset({"run", "script", "command", "before_script", "after_script", "bash", "powershell", "pwsh", "cmd"})
+"""Keys under which the common systems have what is run."""
+LOST = re.compile(r"\|\|\s*(?:true|:|exit\s+0|echo\b|/bin/true|printf\b)|;\s*(?:true|:|exit\s+0)\s*$|^\s*set\s+\+e|--exit-zero|--no-fail\b|--exit-code[= ]0|\|\s*tee\b|\|\s*cat\b|&\s*$|--suppress-tests|--maxfail=0|--passWithNoTests", re.MULTILINE)  # fmt: skip
+"""A command whose failure is lost."""
+_NARROW = re.compile(
+    r"(?:^|\s)(?:-k|-m|--deselect|--ignore(?:-glob)?|--collect-only|--co|-p\s+no:|--lf|--sw|--no-cov|--cov-fail-under)(?:[ =]|$)"
+)
+CHECKING = re.compile(r"\b(?:pytest|tox|nox|unittest|test|check|lint|mypy|pyright|ruff|flake8|pylint|black|isort|bandit|semgrep|coverage|jest|vitest|eslint|tsc|cargo|go|make|npm|yarn|pnpm|gradle|mvn|pre-commit|gatekeeper|verify|audit|zizmor|safety|codeql|sonar)\b", re.IGNORECASE)  # fmt: skip
+"""Words of commands that check something."""
+
+
+def is_ci(path: str) -> bool:
+    """True for definitions of the common CI systems."""
+    lower = path.lower()
+    name = lower.rsplit("/", 1)[-1]
+    return lower.endswith((".yml", ".yaml")) and (
+        lower.startswith((".github/workflows/", ".github/actions/", ".circleci/", ".gitlab/", ".buildkite/", ".azure-pipelines/"))
+        or name in (".gitlab-ci.yml", "azure-pipelines.yml", ".travis.yml", "bitbucket-pipelines.yml", ".drone.yml", "appveyor.yml", ".cirrus.yml")
+    )  # fmt: skip
+
+
+def command_lines(doc: Any) -> list[str]:
+    """Every line that a definition runs, blanks folded, comments left out."""
+    out: list[str] = []
+    for at, value in workflow_yaml.walk(doc):
+        names = [p for p in at if not p.isdigit()]
+        if names and names[-1] in COMMANDS and isinstance(value, str):
+            out += [
+                " ".join(r.split())
+                for r in value.replace("\\\n", " ").splitlines()
+                if r.strip() and not r.strip().startswith("#")
+            ]
+    return out
+
+
+def narrowing(line: str) -> int:
+    """How many options of a command choose less to be checked (`python -m` is none of them)."""
+    return len(_NARROW.findall(re.sub(r"\bpython[0-9.]*\s+-m\b", "", f" {line}")))
+
+
+_TASKS = {
+    "make": ("Makefile", "makefile"), "just": ("justfile",), "nox": ("noxfile.py",), "task": ("Taskfile.yml",),
+    "hatch": ("pyproject.toml", "hatch.toml"), "poe": ("pyproject.toml",), "pdm": ("pyproject.toml",), "npm": ("package.json",),
+}  # fmt: skip
+"""Task runners that run what they are told to, and the files that say what there is."""
+_SCRIPTS = re.compile(r"^tool\.(?:hatch\.envs\..*scripts|poe\.tasks|pdm\.scripts|tox)\.|^scripts\.|^envs\..*scripts\.")
+
+
+def runs_elsewhere(evidence: Evidence, line: str) -> Effect | None:
+    """Where the checking tool of a line went, if CI starts a task runner that has it.
+
+    ADVISES: it runs there by default (an environment of tox, a hook of pre-commit). ASKS: it is there to be run, and whether
+    it is only a person can tell. None: it is nowhere.
+    """
+    tools = [w.rsplit("/", 1)[-1] for w in line.split() if CHECKING.fullmatch(w.rsplit("/", 1)[-1])]
+    tools = [t for t in tools if t not in _TASKS and t not in ("tox", "test", "check", "lint", "verify", "npm", "go")]
+    if not tools:
+        words = [
+            w
+            for w in line.split()
+            if "=" not in w and w not in ("python", "python3", "-m", "uv", "run", "uvx", "pipx", "poetry", "pdm")
+        ]
+        tools = [words[0].rsplit("/", 1)[-1]] if words else []
+        tools = [t for t in tools if t not in _TASKS and t != "tox" and re.fullmatch(r"[a-z][\w-]{2,}", t)]
+    started = [
+        row.split()
+        for path in evidence.merged.entries
+        if is_ci(path) and isinstance(doc := workflow_yaml.load(text(evidence.merged, path)), dict)
+        for row in command_lines(doc)
+        if not re.match(r"(?:pip|python -m pip|uv (?:sync|pip|tool install)|pipx install)\b", row)
+        and not LOST.search(row)
+    ]
+    if not tools:
+        return None
+    hooks = text(evidence.merged, ".pre-commit-config.yaml") or ""
+    default: list[str] = []
+    if "ci:" in hooks or any(
+        {"pre-commit", "prek", "pre-commit/action"} & {w.split("@")[0] for w in row} for row in started
+    ):
+        default += [
+            str(v) for at, v in workflow_yaml.walk(workflow_yaml.load(hooks)) if at and at[-1] in ("id", "entry")
+        ]
+    other: list[str] = []
+    if runs := [row for row in started if "tox" in row]:
+        first, rest = _tox(text(evidence.merged, "tox.ini") or "", runs)
+        default += first
+        other += rest
+    for runner, names in _TASKS.items():
+        if any(runner in row for row in started):
+            for name in names:
+                content = text(evidence.merged, name) or ""
+                table = tool_settings.read(name, content) if name.endswith((".toml", ".json")) else None
+                other += [str(v) for k, v in table.items() if _SCRIPTS.match(k)] if table is not None else [
+                    row for row in content.splitlines() if not row.lstrip().startswith("#")
+                ]  # fmt: skip
+    for rows, effect in ((default, Effect.ADVISES), ([*default, *other], Effect.ASKS)):
+        if all(any(re.search(rf"(?<![\w-]){re.escape(t)}(?![\w-])", row) for row in rows) for t in tools):
+            return effect
+    return None
+
+
+def program(line: str) -> str:
+    """What a line starts: the first word that is no variable and no starter of other programs."""
+    starters = (
+        "python",
+        "python3",
+        "-m",
+        "uv",
+        "run",
+        "uvx",
+        "pipx",
+        "poetry",
+        "pdm",
+        "sudo",
+        "exec",
+        "travis_retry",
+        "travis_wait",
+    )
+    words = [w for w in line.split() if "=" not in w and w not in starters]
+    return words[0].rsplit("/", 1)[-1] if words else ""
+
+
+def _tox(content: str, runs: list[list[str]]) -> tuple[list[str], list[str]]:
+    """(commands that run by default or because CI names their environment, commands of the other environments)."""
+    parser = configparser.RawConfigParser(strict=False, allow_no_value=True)
+    try:
+        parser.read_string(content[:200_000])
+    except configparser.Error:
+        return [], []
+    listed = " ".join(parser.get("tox", key, fallback="") or "" for key in ("env_list", "envlist"))
+    named = {w for row in runs for at, word in enumerate(row) if row[at - 1] in ("-e", "-m") for w in word.split(",")}
+    bare = any("-e" not in row and "-m" not in row for row in runs)
+    default: list[str] = []
+    other: list[str] = []
+    for section in parser.sections():
+        name = section.removeprefix("testenv").lstrip(":")
+        if section.startswith("testenv"):
+            rows = [
+                r
+                for r in (parser.get(section, "commands", fallback="") or "").splitlines()
+                if not r.strip().startswith(("#", "-"))
+            ]
+            by_default = bare and (not name or re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", listed))
+            (default if by_default or name in named or (not name and named) else other).extend(rows)
+    return default, other
