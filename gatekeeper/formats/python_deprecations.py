@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterable
 
 from gatekeeper.formats import python_code
@@ -47,6 +48,17 @@ def _warns(part: ast.AST) -> bool:
     return getattr(part, "attr", getattr(part, "id", "")) == "deprecated"
 
 
+def warnings_given(tree: ast.Module) -> Counter[str]:
+    """Every call that warns of deprecation, by what it says."""
+    return Counter(ast.dump(n) for n in python_code.walk(tree) if isinstance(n, ast.Call) and _warns(n))
+
+
+def demands_a_warning(node: ast.AST) -> bool:
+    """A test that speaks of a warning of deprecation, so that it can only pass where one is given."""
+    names = {x for n in ast.walk(node) for x in (getattr(n, "id", ""), getattr(n, "attr", ""))}
+    return bool(names & (_WARNINGS | {"deprecated_call"}))
+
+
 def wholly_announced(tree: ast.Module) -> bool:
     """Everything public that the module defines had warned of its end."""
     ending = announced(tree)
@@ -68,3 +80,8 @@ def says_to_go(rows: Iterable[str], what: str) -> bool:
 def says_that_deprecated_things_go(rows: Iterable[str]) -> bool:
     """The plan asks for the end of what was deprecated, whatever it is."""
     return says_to_go(rows, r"deprecat\w*|obsolete\w*")
+
+
+def says_that_support_goes(rows: Iterable[str]) -> bool:
+    """The plan asks for the end of something that was deprecated, or of the support for something."""
+    return says_to_go(rows, r"deprecat\w*|obsolete\w*|support|legacy|(?:backwards? )?compat\w*")

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 
 from gatekeeper.checks.suite_integrity.situation import BAD, Situation
 from gatekeeper.domain.testrun import Outcome
 from gatekeeper.formats import python_code
-from gatekeeper.formats.python_deprecations import announced, says_that_deprecated_things_go, wholly_announced
+from gatekeeper.formats.python_deprecations import (
+    announced,
+    demands_a_warning,
+    says_that_deprecated_things_go,
+    says_that_support_goes,
+    warnings_given,
+    wholly_announced,
+)
 
 PRIVATE = "private"
 """What the test used is gone and was nobody's business outside the package, or had warned of its end, which the ticket asks for."""
@@ -46,6 +54,10 @@ def departed(situation: Situation, path: str, name: str, ids: list[str]) -> str:
     change = situation.code_change
     if all(_WARNED.search(d) for d in details) and any(w in change.added for w in ("deprecated", "Deprecated")):
         return "the code now warns against what it uses"
+    if _warned_way_went(situation, path, name):
+        ticket = situation.evidence.ticket
+        asked = says_that_support_goes((ticket.title, ticket.goal, *ticket.acceptance))
+        return PRIVATE if asked else "the code no longer has the deprecated way that it demands a warning of"
     missing, names = _missing(details)
     if not names or not all(_MISSING.search(d) for d in details) or not _uses(situation, path, name, names):
         return ""
@@ -54,6 +66,20 @@ def departed(situation: Situation, path: str, name: str, ids: list[str]) -> str:
     if _private(situation, path, missing) or _ended_as_asked(situation, names):
         return PRIVATE
     return f"the code no longer has {', '.join(sorted(names))}"
+
+
+def _warned_way_went(situation: Situation, path: str, name: str) -> bool:
+    """The test demands a warning of deprecation, and the change took such warnings out of the code."""
+    test = situation.definition(path, name, base=True)
+    if test is None or not demands_a_warning(test):
+        return False
+    before, after = Counter[str](), Counter[str]()
+    for changed in situation.changed:
+        if changed.endswith(".py") and situation.kind(changed) is None:
+            for table, base in ((before, True), (after, False)):
+                tree = python_code.parse(situation.source(changed, base=base))
+                table.update(warnings_given(tree) if tree is not None else ())
+    return bool(before - after) and after.total() < before.total()
 
 
 def lost_its_imports(situation: Situation, path: str) -> bool:

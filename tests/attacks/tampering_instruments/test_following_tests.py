@@ -200,3 +200,25 @@ def test_a_module_ends_as_asked_where_all_of_it_had_warned(judge, more, seen):
     after = {T: OTHER, "pkg/__init__.py": "", "pkg/a.py": "x = 2\n"}
     found = judge(before, after, **runs, detail="No module named 'pkg.cells'", goal="Remove deprecated code.")
     assert [f.effect for f in found.values()] == seen
+
+
+WAY = "import warnings\n\n\ndef pack(n, loud=None):\n    if loud is None:\n        warnings.warn('say how', DeprecationWarning)\n    return str(n)\n"
+STERN = "def pack(n, loud):\n    return str(n)\n"
+DEMANDS = "import pytest\nfrom pkg.cells import pack\n\n\ndef test_two():\n    with pytest.warns(DeprecationWarning):\n        assert pack(1) == '1'\n"
+
+
+@pytest.mark.parametrize(
+    ("test", "after", "goal", "effects"),
+    [
+        (DEMANDS, STERN, "Drop support for pack() without loud.", []),
+        (DEMANDS, STERN, "Make pack faster.", [Effect.ASKS]),
+        (DEMANDS, WAY.replace("str(n)", "str(n + 1)"), "Drop support for pack() without loud.", [Effect.BLOCKS]),
+        (DEMANDS.replace("pytest.warns(DeprecationWarning)", "open('x')"), STERN, "Drop support for pack() without loud.", [Effect.BLOCKS]),
+    ],
+)  # fmt: skip
+def test_the_test_of_a_way_that_warned_goes_with_it(judge, test, after, goal, effects):
+    runs = {**GONE, "was": {ID: "passed", f"{T}::test_other": "passed"}, "restored": {ID: "failed", f"{T}::test_other": "passed"}}  # fmt: skip
+    before = {T: test + OTHER, "pkg/cells.py": WAY, "pkg/__init__.py": ""}
+    now = {T: OTHER, "pkg/cells.py": after, "pkg/__init__.py": ""}
+    found = judge(before, now, **runs, detail="TypeError: missing 1 argument: 'loud'", goal=goal)
+    assert [f.effect for f in found.values()] == effects
