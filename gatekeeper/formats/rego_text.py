@@ -7,6 +7,7 @@ capabilities.json, anything else must be a function that the bundle defines.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterable
 
@@ -30,6 +31,7 @@ _NOT_NAMES = {
 _NOT_CALLS = {"if", "else", "in", "some", "every", "not", "contains", "import", "package", "default", "as", "with"}
 
 
+@functools.lru_cache(maxsize=256)  # every question below begins with it, and a bundle is asked them all
 def plain(source: str) -> str:
     """The source without comments and with the content of every string taken out, line breaks kept."""
     return _TOKEN.sub(lambda m: "" if m[0][0] == "#" else '""' + "\n" * m[0].count("\n"), source)

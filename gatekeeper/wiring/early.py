@@ -22,10 +22,11 @@ def begin() -> None:
     A worker that nobody takes ends with this process. Every import here is made to wait until the first is started.
     """
     from gatekeeper.adapters.kingfisher_scanner import rule_worker
-    from gatekeeper.worker_process import WorkerError
+    from gatekeeper.worker_process import WorkerError, share
 
     try:
         secrets = rule_worker.start()
+        share(secrets.pid, rule_worker.GIVING_WAY)
     except WorkerError:
         return
     from gatekeeper.adapters.rego_policy import policy_worker

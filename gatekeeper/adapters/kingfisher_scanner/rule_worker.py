@@ -10,6 +10,8 @@ from gatekeeper.worker_process import Worker
 WORKER = Path(__file__).with_name("worker.py")
 LOAD_WALL_S = 120.0
 """Without a cache the rules take some seconds of one core."""
+GIVING_WAY = 10
+"""Niceness of the worker's session while others go first."""
 MEMORY_MIB = 2048
 MAX_BYTES = 96 * 1024 * 1024
 """Cap on one message: base64 of the largest blob the gate reads, with room."""

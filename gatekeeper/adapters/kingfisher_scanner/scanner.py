@@ -8,14 +8,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from gatekeeper.adapters.kingfisher_scanner.rule_worker import LOAD_WALL_S, load, start
+from gatekeeper.adapters.kingfisher_scanner.rule_worker import GIVING_WAY, LOAD_WALL_S, load, start
 from gatekeeper.domain.evidence import ScanHit, ScanReport
 from gatekeeper.domain.ports import ScanTarget
 from gatekeeper.errors import CouldNotCheck
 from gatekeeper.worker_process import Worker, WorkerError, share
 
-GIVING_WAY = 10
-"""Niceness of the worker's session while others go first."""
 SCAN_WALL_S = 90.0
 """Wall limit of one target: several readings, each with the engine's own limit."""
 MAX_RESTARTS = 3
