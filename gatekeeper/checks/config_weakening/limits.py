@@ -66,6 +66,7 @@ def weakened_limits(evidence: Evidence) -> tuple[Finding, ...]:
                 finding("LIMIT_LOWERED", f"{path} can no longer be read, so its limits no longer hold.", path=path)
             )
             continue
+        earlier = _settings_elsewhere(evidence, path, base=True)
         moved = _settings_elsewhere(evidence, path) | {_plain_key(k): v for k, v in after.items()}
         lost = {
             key: w
@@ -74,6 +75,7 @@ def weakened_limits(evidence: Evidence) -> tuple[Finding, ...]:
             and (w := _weaker(key, before.get(key), after.get(key)))
             and not _kept_elsewhere(key, before.get(key), after.get(key), moved)
             and not _of_strangers(evidence, key)
+            and not _came_from(key, before.get(key), after.get(key), earlier)
         }
         arrived = {t for t in map(_tool, lost) if all(before.get(k) is None for k in lost if _tool(k) == t)}
         arrived = {t for t in arrived if re.fullmatch(r"\w+", t) and _unused(evidence, t)}
@@ -170,14 +172,20 @@ def _unused(evidence: Evidence, tool: str) -> bool:
     return True
 
 
-def _settings_elsewhere(evidence: Evidence, path: str) -> dict[str, Any]:
-    """What the other settings files say that this change touched, by a key that is the same in every format."""
+def _settings_elsewhere(evidence: Evidence, path: str, *, base: bool = False) -> dict[str, Any]:
+    """What the other settings files say, or said, that this change touched, by a key that is the same in every format."""
     found: dict[str, Any] = {}
     for changed in evidence.change.paths:
-        if changed.path != path and is_settings(changed.path) and changed.new is not None:
-            table = read(changed.path, text(evidence.merged, changed.path) or "") or {}
-            found |= {_plain_key(k): v for k, v in table.items()}
+        if changed.path != path and is_settings(changed.path) and (changed.old if base else changed.new) is not None:
+            content = text(evidence.base if base else evidence.merged, changed.path) or ""
+            found |= {_plain_key(k): v for k, v in (read(changed.path, content) or {}).items()}
     return found
+
+
+def _came_from(key: str, old: Any, new: Any, earlier: dict[str, Any]) -> bool:
+    """A setting that another file held before, where it demanded no more."""
+    plain = _plain_key(key)
+    return old is None and plain in earlier and _weaker(key, earlier[plain], new) is None
 
 
 def _plain_key(key: str) -> str:
@@ -193,6 +201,8 @@ def _kept_elsewhere(key: str, old: Any, new: Any, elsewhere: dict[str, Any]) -> 
     plain = _plain_key(key)
     if elsewhere.get("mypy.strict") is True and isinstance(old, bool) and _IN_STRICT.fullmatch(plain):
         return True
+    if plain in elsewhere and _weaker(key, old, elsewhere[plain]) is None:
+        return True
     linter, _, rest = plain.partition(".")
     if linter == "flake8" and rest in ("select", "extend_select", "enable_extensions"):
         chosen = [
@@ -201,9 +211,7 @@ def _kept_elsewhere(key: str, old: Any, new: Any, elsewhere: dict[str, Any]) -> 
         if not chosen and "flake8.extend_select" in elsewhere and "flake8.select" not in elsewhere:
             chosen = [*words(elsewhere["flake8.extend_select"]), "E", "F", "W", "C90"]  # these it selects by itself
         return bool(chosen) and all(any(w.startswith(c) or c == "ALL" for c in chosen) for w in words(old))
-    if plain not in elsewhere:
-        return False
-    return _weaker(key, old, elsewhere[plain]) is None
+    return False
 
 
 _IN_STRICT = re.compile(

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from gatekeeper.checks.suite_integrity.departed import PRIVATE, departed, run_in_their_own_module
+from gatekeeper.checks.suite_integrity.renamed_classes import renamed_class
 from gatekeeper.checks.suite_integrity.situation import BAD, Situation
 from gatekeeper.domain.finding import Finding, finding
 from gatekeeper.domain.testrun import Outcome
@@ -61,7 +62,9 @@ def _explain(situation: Situation, path: str, name: str, gone: list[str]) -> Fin
     assert merged is not None
     test = situation.defined(path, name, base=True)
     if test is None:
-        if path.endswith(".py") and run_in_their_own_module(situation, path, name, gone):
+        if path.endswith(".py") and (
+            run_in_their_own_module(situation, path, name, gone) or renamed_class(situation, path, name, gone)
+        ):
             return None
         # Made at run time or in another language: only the numbers can be compared.
         return _removed(situation, path, name, gone, None)

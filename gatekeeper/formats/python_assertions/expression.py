@@ -284,6 +284,8 @@ def _comparison(left: ast.expr, op: ast.cmpop, right: ast.expr, line: int) -> As
     if isinstance(op, (ast.In, ast.NotIn)):
         positive = isinstance(op, ast.In)
         word = "in" if positive else "not in"
+        if isinstance(right, ast.Dict) and all(k is not None for k in right.keys):
+            right = ast.Set([k for k in right.keys if k is not None])  # what is in a mapping is in its keys
         if positive and isinstance(right, (ast.Tuple, ast.List, ast.Set)) and len(right.elts) > 1:
             return _made(Kind.EITHER, canonical(left), f"in {canonical(right)}", 4, shown, line)
         return _made(Kind.MEMBER, canonical(right), f"{word} {canonical(left)}", 6, shown, line, spelled=literal(left))

@@ -385,3 +385,21 @@ WHEELS = "on:\n  pull_request:\n  push:\njobs:\n  wheels:\n    runs-on: linux\n 
 def test_building_less_often_is_told(more, effect):
     found = check(tree_evidence({W: WHEELS + more}, {W: (WHEELS + more).replace("  pull_request:\n", "")}))
     assert [(f.code, f.effect.value) for f in found] == [("CI_TRIGGER_NARROWED", effect)]
+
+
+INI = "[flake8]\nselect = C, E, F, W, B\nignore = F401, E501\nexclude = build\n"
+MOVED = "[tool.flake8]\nselect = ['C', 'E', 'F', 'W', 'B']\nignore = ['F401', 'E501']\nexclude = ['build']\n"
+
+
+@pytest.mark.parametrize(
+    ("moved", "codes"),
+    [
+        (MOVED, []),
+        (MOVED.replace("'E501'", "'E501', 'F811'"), ["LIMIT_LOWERED"]),
+        (MOVED.replace("'build'", "'build', 'src'"), ["LIMIT_LOWERED"]),
+        (MOVED.replace(", 'B'", ""), ["LIMIT_LOWERED"]),
+    ],
+)
+def test_exceptions_that_moved_along_are_no_new_ones(moved, codes):
+    repo = {"setup.cfg": INI, "pyproject.toml": "[build-system]\nrequires = ['setuptools']\n"}
+    assert [f.code for f in check(tree_evidence(repo, {"setup.cfg": None, "pyproject.toml": moved}))] == codes

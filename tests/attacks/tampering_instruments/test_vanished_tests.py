@@ -251,3 +251,26 @@ def test_renamed_interface_with_renamed_test_and_permit(judge):
     files = {T: base, "m.py": "load = int"}, {T: merged, "m.py": "read = int"}
     assert set(judge(*files, **runs)) == {"TEST_FOLLOWS_INTERFACE"}
     assert not judge(*files, **runs, permits=[Permit(PermitKind.RENAME_API, names=("m.load -> m.read",))])
+
+
+MIXIN = "class Mixin:\n    def test_two(self):\n        assert self.make(2) == 7\n"
+HEIR = "from m import f\nfrom shared import Mixin\n\nclass TestF(Mixin):\n    make = f\n\n    def test_own(self):\n        assert self.make(1) == 2\n"
+
+
+@pytest.mark.parametrize(
+    ("merged", "outcome", "found"),
+    [
+        (HEIR.replace("TestF", "TestG"), "passed", set()),
+        (HEIR.replace("TestF", "TestG"), "skipped", {"TEST_REMOVED"}),
+        (HEIR.replace("TestF(", "TestG(Other, "), "passed", {"TEST_REMOVED"}),
+        (HEIR.replace("TestF", "TestG").replace("make = f", "make = g"), "passed", {"TEST_REMOVED"}),
+        (HEIR.replace("class TestF", "@quiet\nclass TestG"), "passed", {"TEST_REMOVED"}),
+    ],
+)
+def test_a_class_with_inherited_tests_gets_another_name(judge, merged, outcome, found):
+    was = {f"{T}::TestF::test_own": "passed", f"{T}::TestF::test_two": "passed"}
+    now = {f"{T}::TestG::test_own": "passed", f"{T}::TestG::test_two": outcome}
+    seen = judge(
+        {T: HEIR, "tests/shared.py": MIXIN}, {T: merged, "tests/shared.py": MIXIN}, was=was, now=now, restored=was
+    )
+    assert set(seen) == found
