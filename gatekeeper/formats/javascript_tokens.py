@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 from enum import StrEnum
 
+from gatekeeper.domain.languages import SCRIPT_EXTENSIONS
 from gatekeeper.records import dataclass
 
 MAX_CHARACTERS = 400_000
-EXTENSIONS = (".js", ".cjs", ".mjs", ".jsx", ".ts", ".cts", ".mts", ".tsx")
+EXTENSIONS = SCRIPT_EXTENSIONS
 
 _BEFORE_EXPRESSION = {
     "return", "typeof", "case", "in", "of", "delete", "void", "throw", "new", "instanceof", "await", "yield", "else",

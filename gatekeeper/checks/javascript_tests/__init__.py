@@ -10,11 +10,9 @@ import posixpath
 
 from gatekeeper.domain.evidence import Evidence
 from gatekeeper.domain.finding import Finding
+from gatekeeper.domain.languages import SCRIPT_EXTENSIONS
 
 __all__ = ["check"]
-
-_SCRIPTS = (".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts")
-"""As `formats.javascript_tokens.EXTENSIONS`, which is not imported where nothing is to be read."""
 
 
 def check(evidence: Evidence) -> tuple[Finding, ...]:
@@ -44,5 +42,6 @@ def _concerned(evidence: Evidence) -> bool:
     """Whether the change can have to do with JavaScript at all."""
     paths = [p.path for p in evidence.change.paths]
     return any(
-        p.endswith(_SCRIPTS) or posixpath.basename(p) == "package.json" or "node_modules" in p.split("/") for p in paths
+        p.endswith(SCRIPT_EXTENSIONS) or posixpath.basename(p) == "package.json" or "node_modules" in p.split("/")
+        for p in paths
     ) or any(s.runner in ("node", "jest", "vitest") for s in evidence.suites)

@@ -10,10 +10,10 @@ from gatekeeper.checks.suite_integrity.departed import PRIVATE, departed, run_in
 from gatekeeper.checks.suite_integrity.renamed_classes import renamed_class
 from gatekeeper.checks.suite_integrity.situation import BAD, Situation
 from gatekeeper.domain.finding import Finding, finding
+from gatekeeper.domain.languages import SCRIPT_EXTENSIONS
 from gatekeeper.domain.testrun import Outcome
 from gatekeeper.domain.ticket import PermitKind
 from gatekeeper.domain.verdict import Effect
-from gatekeeper.formats.javascript_tokens import EXTENSIONS
 from gatekeeper.formats.python_source import TestFunction
 
 _SHARE = 0.75
@@ -34,7 +34,7 @@ def vanished(situation: Situation) -> list[Finding]:
         return _by_source(situation)
     out = []
     for (path, name), ids in before.functions.items():
-        if path.endswith((".go", *EXTENSIONS)):
+        if path.endswith((".go", *SCRIPT_EXTENSIONS)):
             continue  # go_tests and javascript_tests compare them, with their sources
         gone = list(
             Counter({i: len(before.by_id[i]) for i in ids}) - Counter({i: len(merged.by_id.get(i, ())) for i in ids})
