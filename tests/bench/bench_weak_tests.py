@@ -5,8 +5,8 @@
 Source distributions come from the package registry when this runs. For each library: one run finds the tests that pass,
 one finds which tests reach which function. A function that a few tests reach is taken as the change; an assertion of
 the library's own tests must notice some of its mutants, else no assertion checks that function. Then every assertion of
-those tests, and of any other that so noticed one (its parameters were made by that function when it was collected), is
-loosened or removed in one of the ways of `WAYS`, and the step that `gatekeeper check` uses measures again. The weak tests are *named* where the report lists, as one
+those tests, and of any other that notices one by an assertion (its parameters were made by that function when it was
+collected), is loosened or removed in one of the ways of `WAYS`, and the step that `gatekeeper check` uses measures again. The weak tests are *named* where the report lists, as one
 that no test notices, a mutant of those lines that the original tests notice. Same seed, same libraries: same choices; what
 is tried in a budget depends on the machine.
 
@@ -239,6 +239,17 @@ class Bench:
                 options.append((way, changed))
         return options
 
+    def weak(self, code: ChangedCode, run: SuiteRun, way: str, tests: set[str]) -> Measured | None:
+        """What is measured when these tests are weak, and those that only then are the first whose assertion notices."""
+        after = None
+        while options := self.weak_ways([way], sorted(tests)):
+            after = self.measured((code,), run, options[0][1])
+            more = {bare(m.test) for m in after.mutants if m.by_assertion} - tests
+            if not more:
+                return after
+            tests |= more
+        return after
+
     def functions(self, run: SuiteRun) -> list[tuple[str, ast.FunctionDef, tuple[str, ...]]]:
         """(path, function, tests) of functions that a few tests reach."""
         code = []
@@ -324,14 +335,14 @@ def seeds_of(bench: Bench, chosen: random.Random, wanted: int) -> Iterator[Seed 
         run_of_these = only(run, {t.split("::")[0] for t in tests})
         original = bench.measured((code,), run_of_these, {})
         checking = {bare(m.test) for m in original.mutants if m.by_assertion}
-        options = bench.weak_ways(ways, sorted({*tests, *checking}))
+        options = [way for way, _ in bench.weak_ways(ways, sorted({*tests, *checking}))]
         if not options or not checking:
             continue  # they cannot be loosened, or what they assert is not what checks this function
         before = noticed(original)
         yield strong(bench.source.name, f"{path}:{node.name}", original)
-        for way, changed in options[:2]:
-            after = bench.measured((code,), run_of_these, changed)
-            if not after.tried:
+        for way in options[:2]:
+            after = bench.weak(code, run_of_these, way, {*tests, *checking})
+            if after is None or not after.tried:
                 continue
             found = sorted(listed(after) & before)
             made += 1
