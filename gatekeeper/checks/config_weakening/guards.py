@@ -95,8 +95,10 @@ def _hooks(evidence: Evidence) -> list[Finding]:
             kept = _hook_ids(after)
             lost = sorted(h for h in _hook_ids(before) - kept if not kept & _SUCCESSORS.get(h, frozenset()))
             if lost:
-                # Whether files are tidied before a commit or after it no test can tell; whether that is wanted, people can.
-                effect = Effect.ASKS if kept and set(lost) <= _TIDYING else None
+                # Whether files are tidied before a commit or after it no test can tell; whether that is wanted, people can,
+                # and where other hooks came with it they did.
+                tidy = bool(kept) and set(lost) <= _TIDYING
+                effect = (Effect.ADVISES if kept - _hook_ids(before) else Effect.ASKS) if tidy else None
                 said = f"{path} no longer runs {', '.join(lost[:8])}."
                 out.append(finding("HOOK_REMOVED", said, path=path, effect=effect))
         elif changed.new is None and (path.startswith((".husky/", ".githooks/", "hooks/"))):

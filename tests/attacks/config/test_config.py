@@ -326,6 +326,8 @@ def test_a_hook_that_only_tidies_goes_to_a_person(gone, effect):
     repo = {".pre-commit-config.yaml": HOOKS + f"      - id: {gone}\n".replace("pyupgrade", "doc8")}
     found = check(tree_evidence(repo, {".pre-commit-config.yaml": HOOKS}))
     assert [(f.code, f.effect.value) for f in found] == [("HOOK_REMOVED", effect)]
+    others = check(tree_evidence(repo, {".pre-commit-config.yaml": HOOKS + "      - id: debug-statements\n"}))
+    assert [f.effect.value for f in others] == ["advises" if effect == "asks" else effect]
     emptied = check(tree_evidence(repo, {".pre-commit-config.yaml": "repos: []\n"}))
     assert [(f.code, f.effect.value) for f in emptied] == [("HOOK_REMOVED", "blocks")]
 
