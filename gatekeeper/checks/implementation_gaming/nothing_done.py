@@ -31,7 +31,8 @@ _WORDS_ONLY = re.compile(
     # What only a reader of the source sees: types and the pragmas of static tools.
     r"|explain\w*|describ\w*|clarif\w*|mention\w*|examples?|notes?|annotat\w*|reword\w*|rephras\w*|translat\w*|version"
     r"|mypy|pyright|pyre|pytype|pylint|flake8|pyflakes|pycodestyle|pydocstyle|isort|sonar\w*|codeql|noqa|pragmas?"
-    r"|type[- ](?:hints?|annotations?|check\w*|ignores?|comments?)|typing|typeshed)\b",
+    r"|type[- ](?:hints?|annotations?|check\w*|ignores?|comments?)|typing|typeshed"
+    r"|remov\w* [^.\n]{0,40}from (?:the |this )?(?:source|files?))\b",
     re.IGNORECASE,
 )
 _SAME_BEHAVIOUR = re.compile(
