@@ -6,12 +6,12 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from gatekeeper.adapters.git_mirror.reader import reader
+from gatekeeper.adapters.git_mirror.reader import OBJECT_ID, reader
 from gatekeeper.adapters.git_mirror.runner import TimedOut, complaint, run
 from gatekeeper.adapters.git_mirror.sources import Source
 from gatekeeper.errors import CouldNotCheck, InputError, UsageError
 
-SHA = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+SHA = OBJECT_ID
 _SHORT = re.compile(r"[0-9a-f]{7,63}")
 _REF = re.compile(r"(?!.*(\.\.|@\{|//|\.lock(/|$)|/\.))[A-Za-z0-9_][A-Za-z0-9._/+@#%,=-]{0,250}(?<![./])")
 _ABSENT = ("not our ref", "unadvertised object", "no such remote ref", "couldn't find remote ref")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import re
 import subprocess
 import threading
 from collections.abc import Iterable, Mapping
@@ -15,8 +16,13 @@ from gatekeeper.adapters.git_mirror.runner import command, environment, run
 from gatekeeper.domain.tree import GITLINK, TreeEntry
 from gatekeeper.errors import CouldNotCheck
 
+OBJECT_ID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 MAX_BLOB = 20 * 1024 * 1024
 """Bytes of one blob that the gate reads."""
+KEPT_BLOB = 256 * 1024
+"""Bytes of an object that is kept in memory: the checks read the files of a change a dozen times."""
+KEPT_BYTES = 4 * 1024 * 1024
+"""Bytes kept of one mirror; what was not asked for longest goes first."""
 MAX_READERS = 64
 """Processes kept open; a mirror that is read again after its process was ended gets a new one."""
 
@@ -28,6 +34,8 @@ class ObjectReader:
         self._git_dir = git_dir
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
+        self._kept: dict[str, tuple[str, bytes]] = {}
+        self._kept_bytes = 0
 
     def read(self, oid: str, *, limit: int | None = MAX_BLOB) -> tuple[str, bytes] | None:
         """(type, content), or None where there is no such object.
@@ -35,6 +43,8 @@ class ObjectReader:
         Raises `CouldNotCheck`: BLOB_TOO_LARGE over `limit` (the content is skipped), GIT_FAILED for a broken pipe.
         """
         with self._lock:
+            if (kept := self._again(oid, limit)) is not None:
+                return kept
             try:
                 stdout, head = self._ask(b"contents ", oid)
                 if head is None:
@@ -50,7 +60,26 @@ class ObjectReader:
                 raise
         if content is None:
             raise CouldNotCheck("BLOB_TOO_LARGE", f"Object {oid[:12]} has {size} bytes; at most {limit} are read.")
+        self._keep(oid, (head[1], content))
         return head[1], content
+
+    def _again(self, oid: str, limit: int | None) -> tuple[str, bytes] | None:
+        """An object that was read before; the lock is held. A name that holds its content's digest never changes."""
+        kept = self._kept.get(oid)
+        if kept is None or (limit is not None and len(kept[1]) > limit):
+            return None
+        self._kept[oid] = self._kept.pop(oid)
+        return kept
+
+    def _keep(self, oid: str, found: tuple[str, bytes]) -> None:
+        if len(found[1]) > KEPT_BLOB or not OBJECT_ID.fullmatch(oid):
+            return
+        with self._lock:
+            if oid not in self._kept:
+                self._kept_bytes += len(found[1])
+            self._kept[oid] = found
+            while self._kept_bytes > KEPT_BYTES:
+                self._kept_bytes -= len(self._kept.pop(next(iter(self._kept)))[1])
 
     def info(self, name: str) -> tuple[str, str, int] | None:
         """(object id, type, size in bytes) of an object id or full ref name, or None. Raises `CouldNotCheck` (GIT_FAILED)."""

@@ -23,7 +23,9 @@ def kept(make_repo):
     made.close()
 
 
-def test_many_threads_get_what_they_asked_for(kept) -> None:
+@pytest.mark.parametrize("keep", [0, module.KEPT_BLOB])
+def test_many_threads_get_what_they_asked_for(kept, keep: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "KEPT_BLOB", keep)
     _, made, oids = kept
     with ThreadPoolExecutor(12) as pool:
         for number, found in pool.map(lambda n: (n, made.read(oids[n])), list(range(30)) * 10):
@@ -96,3 +98,26 @@ def test_a_tree_travels_and_is_listed_once_for_all_threads(kept, monkeypatch: py
     assert len(calls) == 1
     assert tree.listed == 30
     module.close_readers()
+
+
+def test_what_was_read_is_not_asked_for_again_and_its_limit_still_holds(kept, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, made, oids = kept
+    first = made.read(oids[4])
+    asked: list[str] = []
+    ask = made._ask
+    monkeypatch.setattr(made, "_ask", lambda what, name: asked.append(name) or ask(what, name))
+    assert made.read(oids[4]) == first == ("blob", b"content 4\n" * 5)
+    assert asked == []
+    with pytest.raises(CouldNotCheck, match="at most 3 are read"):
+        made.read(oids[4], limit=3)
+
+
+def test_what_is_kept_is_bounded(kept, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, made, oids = kept
+    monkeypatch.setattr(module, "KEPT_BLOB", 200)
+    monkeypatch.setattr(module, "KEPT_BYTES", 400)
+    for number in (*range(30), *range(30)):
+        assert made.read(oids[number]) == ("blob", f"content {number}\n".encode() * (number + 1))
+        assert made._kept_bytes == sum(len(content) for _, content in made._kept.values()) <= 400
+    assert made._kept
+    assert all(len(content) <= 200 for _, content in made._kept.values())
