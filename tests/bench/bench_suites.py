@@ -4,7 +4,7 @@
 
 Each suite is many small tests with real work in a few files. Two changes are judged: one of code alone (one run
 decides), and one that also alters a test and adds a file of tests. Bare is `python -m pytest -q` of the same
-interpreter on the merge result. The gate is a whole cold `gatekeeper check` with nothing kept from an earlier one of
+interpreter on the merge result, before and after the gate: a machine that grows slower meanwhile shows in both. The gate is a whole cold `gatekeeper check` with nothing kept from an earlier one of
 the same base. CPU is that of the process, of what it waited for, and of every sandbox as its control group counted it
 (0 where there are none: then CPU says nothing). Figures are medians; the exit status is 1 where one is over what the
 gate promises:
@@ -192,6 +192,8 @@ def measured(folder: Path, seconds: float, rounds: int, python: str, kept: Path)
             notes.write_text("")
             judged, output = timed(asked, folder, dict(os.environ))
             judged = replace(judged, cpu=judged.cpu + sum(map(float, notes.read_text().split())))
+            again, _ = timed(bare, folder / name, bare_env)
+            plain = Spent((plain.wall + again.wall) / 2, (plain.cpu + again.cpu) / 2)
             rows.append((plain, judged))
             for made in set(kept.glob("*.json")) - known:
                 made.unlink()  # the next round is to begin as this one did
