@@ -4,10 +4,10 @@
 
 Each suite is many small tests with real work in a few files. Two changes are judged: one of code alone (one run
 decides), and one that also alters a test and adds a file of tests. Bare is `python -m pytest -q` of the same
-interpreter on the merge result, before and after the gate: a machine that grows slower meanwhile shows in both. The gate is a whole cold `gatekeeper check` with nothing kept from an earlier one of
-the same base. CPU is that of the process, of what it waited for, and of every sandbox as its control group counted it
-(0 where there are none: then CPU says nothing). Figures are medians; the exit status is 1 where one is over what the
-gate promises:
+interpreter on the merge result, before and after the gate: a machine that grows slower meanwhile shows in both. The
+gate is a whole cold `gatekeeper check` with nothing kept from an earlier one of the same base. CPU is that of the
+process, of what it waited for, and of every sandbox as its control group counted it (0 where there are none: then CPU
+says nothing). Figures are medians; the exit status is 1 where one is over what the gate promises:
 
     one run decides: 1.1 times bare plus 1 s        tests changed: 2.2 times bare
 """
