@@ -110,7 +110,7 @@ def test_rule_that_never_ends_is_killed(bundle):
             "\tcount({[a, b] | some a in l; some b in l}) > 0\n}",
         )
     )
-    error = refusal(bundle, wall_s=1.0)
+    error = refusal(bundle, wall_s=4.0)
     assert error.code == "POLICY_FAILED"
     assert "killed" in error.message
 

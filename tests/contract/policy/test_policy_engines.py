@@ -150,7 +150,7 @@ def test_slow_rule_is_cut_off_and_the_next_call_is_refused_or_answered_never_pas
     slow = edited(
         tmp_path, "count([1 | some a in numbers.range(1, 9000); some b in numbers.range(1, 9000); a == b]) > 0"
     )
-    policy = make(kind, slow, wall_s=1.0)
+    policy = make(kind, slow, wall_s=4.0)
     for _ in range(2):
         assert refusal(policy.decide, example("decision")) == "POLICY_FAILED"
     policy.close()

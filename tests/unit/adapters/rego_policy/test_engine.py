@@ -101,7 +101,7 @@ def test_worker_that_is_gone_in_the_middle_of_a_message_is_an_error(worker):
 
 
 def test_silent_worker_is_killed_at_the_wall_limit(tmp_path):
-    policy = RegoPolicy(policy_bundle(), wall_s=1.0)
+    policy = RegoPolicy(policy_bundle(), wall_s=4.0)
     policy.decide(example("decision"))
     silent = pid_of(policy)
     os.kill(silent, signal.SIGSTOP)
