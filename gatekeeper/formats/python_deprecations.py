@@ -11,7 +11,7 @@ from gatekeeper.formats import python_code
 
 _WARNINGS = frozenset({"DeprecationWarning", "PendingDeprecationWarning", "FutureWarning"})
 _MADE_BY = ("__init__", "__new__", "__init_subclass__")
-REMOVAL = r"\b(?:remov|drop|delet|retir|discontinu|get(?:ting)? rid of|revert)\w*\b"
+REMOVAL = r"\b(?:remov|drop|delet|retir|discontinu|get(?:ting)? rid of|revert|instead of|rather than)\w*\b"
 """Words of a plan to take something away, as a pattern."""
 
 

@@ -24,6 +24,8 @@ _ARROW = re.compile(r"\s*(?:->|=>|\u2192|\s+to\s+)\s*")
 
 _ALIKE = 0.5
 """Share of a removed definition that a new one must hold to be its successor under another name."""
+_BUILDS = frozenset({"setup.py", "noxfile.py", "fabfile.py", "tasks.py", "dodo.py", "hatch_build.py"})
+"""Scripts that build a project; what they define is nobody's feature."""
 _MOST_FILES = 2000
 """Python files that are searched for the old name; in a larger tree a person looks."""
 
@@ -33,6 +35,8 @@ def removed(evidence: Evidence, modules: Modules) -> tuple[Finding, ...]:
     everywhere = _names_after(modules)
     out: list[Finding] = []
     for module in (*modules.changed, *modules.deleted):
+        if module.path.rsplit("/", 1)[-1] in _BUILDS:
+            continue
         out += _module(evidence, modules, module, everywhere)
     return tuple(out)
 

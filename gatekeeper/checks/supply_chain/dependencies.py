@@ -125,7 +125,7 @@ def _file(
 def _weight(ticket: Ticket, added: list[Dependency], path: str, compiled: bool, transitive: bool) -> Effect | None:
     """Advice for well-known tools in a list for developers, a question where such a tool builds the package or came along.
 
-    In a compiled list these tools may bring what they need. Where the ticket names what may be added, that is all.
+    A question as well where the ticket speaks of the very packages. In a compiled list tools may bring what they need. Where the ticket names what may be added, that is all.
     """
     if ticket.permits_of(PermitKind.ADD_DEPENDENCY):
         return Effect.ASKS if transitive else None
@@ -133,10 +133,15 @@ def _weight(ticket: Ticket, added: list[Dependency], path: str, compiled: bool, 
         not d.source and (d.name in DEVELOPMENT or (compiled and (d.name in COMPANIONS or d.name in POPULAR)))
         for d in added
     )
+    plan = " ".join([ticket.title, ticket.goal, *ticket.acceptance]).lower()
+    spoken = all(
+        not d.source and re.search(rf"(?<![\w.-]){re.escape(d.name.lower())}(?![\w-])", plan.replace("_", "-"))
+        for d in added
+    )
     places = [f"{d.section} {path}".lower() for d in added]
     if known and all(_FOR_DEVELOPERS.search(p) and not p.startswith("build") for p in places):
         return Effect.ADVISES
-    return Effect.ASKS if transitive or (known and all(_NOT_FOR_USERS.search(p) for p in places)) else None
+    return Effect.ASKS if transitive or spoken or (known and all(_NOT_FOR_USERS.search(p) for p in places)) else None
 
 
 _FOR_DEVELOPERS = re.compile(

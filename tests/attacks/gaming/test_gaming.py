@@ -290,3 +290,10 @@ def test_the_end_of_what_warned_of_it_is_told_where_the_ticket_asks_for_it(goal,
     evidence = tree_evidence({**REPO, "shop/core.py": base}, {"shop/core.py": BASE[: BASE.index("\n\ndef label")]})
     (found,) = check(replace(evidence, ticket=replace(evidence.ticket, goal=goal)))
     assert (found.code, found.effect.value) == ("FEATURE_REMOVED", effect)
+
+
+def test_what_a_build_script_defines_is_no_feature():
+    script = "def label(code):\n    return code\n\n\nprint(label('a'))\n"
+    assert check(tree_evidence({**REPO, "setup.py": script}, {"setup.py": "print('a')\n"})) == ()
+    inside = check(tree_evidence({**REPO, "shop/setup_shop.py": script}, {"shop/setup_shop.py": "print('a')\n"}))
+    assert [f.code for f in inside] == ["FEATURE_REMOVED"]

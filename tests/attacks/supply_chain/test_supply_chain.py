@@ -180,3 +180,18 @@ def test_what_known_tools_bring_along_is_told(path, listed, effect):
 def test_a_pinned_action_of_a_known_owner_is_nothing(use, seen):
     after = {".github/workflows/ci.yml": CI + f"      - uses: {use}\n"}
     assert [(f.code, f.effect.value) for f in check(tree_evidence(REPO, after))] == seen
+
+
+@pytest.mark.parametrize(
+    ("goal", "effect"),
+    [
+        ("Use text-unidecode where unidecode is missing.", "asks"),
+        ("Use Text_Unidecode where unidecode is missing.", "asks"),
+        ("Use unidecode.", "blocks"),
+        ("Use text-unidecode2 or my-text-unidecode.", "blocks"),
+    ],
+)
+def test_a_package_that_the_ticket_speaks_of_goes_to_a_person(goal, effect):
+    after = {"pyproject.toml": TOML.replace('"requests>=2"', '"requests>=2", "text-unidecode"')}
+    (found,) = check(tree_evidence(REPO, after, goal=goal))
+    assert (found.code, found.effect.value) == ("DEPENDENCY_ADDED", effect)
