@@ -14,12 +14,14 @@ SELECTION_FILE = "select.json"
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """A part of a suite. Of `ids`, `files` and `known` one is given."""
+    """A part of a suite: `known`, or one or more of the others."""
 
     ids: tuple[str, ...] = ()
     """Only these tests."""
     files: tuple[str, ...] = ()
     """Only tests of these files, by path in the tree."""
+    functions: tuple[str, ...] = ()
+    """Only these tests, whatever their parameters: `path::name` or `path::Class::name`."""
     known: tuple[str, ...] | None = None
     """Every test but these; the names of all of them are told."""
     lines: tuple[tuple[str, tuple[int, ...]], ...] = ()
@@ -28,6 +30,8 @@ class Selection:
     def as_file(self) -> Mapping[str, bytes]:
         """The file that says it to the recorder."""
         words: dict[str, Any] = {"ids": self.ids, "files": self.files}
+        if self.functions:
+            words["functions"] = self.functions
         if self.known is not None:
             words = {"known": self.known}
         if self.lines:

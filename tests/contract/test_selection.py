@@ -87,6 +87,15 @@ def test_single_files_alone_are_loaded(runs: Runs, suite: Suite) -> None:
 
 
 @pytest.mark.parametrize("suite", SUITES, ids=lambda s: s.command)
+def test_functions_are_run_with_all_their_parameters_and_beside_whole_files(runs: Runs, suite: Suite) -> None:
+    functions = ("tests/test_one.py::test_b", "tests/test_one.py::TestC::test_d")
+    seen = part(runs, suite, Selection(files=("tests/deep/test_two.py",), functions=functions))
+    rows = {i for i in ALL if i.startswith("tests/test_one.py::test_b[")}
+    assert ids(seen) == {*rows, functions[1], "tests/deep/test_two.py::test_e"}, seen.log
+    assert len(rows) == 3
+
+
+@pytest.mark.parametrize("suite", SUITES, ids=lambda s: s.command)
 def test_what_is_known_is_listed_and_not_run(runs: Runs, suite: Suite) -> None:
     known = ALL - {"tests/test_one.py::TestC::test_d"}
     seen = part(runs, suite, Selection(known=tuple(known)))

@@ -111,3 +111,34 @@ def test_tests_that_pass_only_when_a_part_is_run_are_no_flakes(judge):
     _, answer = judge({"src/app.py": sly})
     assert answer["verdict"] == "rejected"
     assert {"TESTS_FAILED", "TEST_MADE_UNSTABLE"} & {r["code"] for r in answer["reasons"]}
+
+
+def test_of_a_file_that_gained_a_test_only_that_one_is_tried_on_the_base(judge):
+    names = {**NAMES, "tests.test_app": ["test_add", "test_double", "test_more"]}
+    runs, answer = judge({"src/app.py": FIXED, "tests/test_app.py": TESTS + MORE.partition("\n\n\n")[2]}, names)
+    assert (answer["verdict"], answer["reasons"]) == ("accepted", [])
+    assert runs["new_tests_on_base"] == {"failed": 1}
+    assert runs["base_instruments"] == {"passed": 3}
+
+
+def test_a_new_test_that_proves_nothing_is_still_seen_in_such_a_file(judge):
+    names = {**NAMES, "tests.test_app": ["test_add", "test_double", "test_more"]}
+    more = "\n\ndef test_more():\n    add(1, 2)\n"
+    runs, answer = judge({"src/app.py": FIXED, "tests/test_app.py": TESTS + more}, names)
+    assert runs["new_tests_on_base"] == {"passed": 1}
+    assert "TEST_PROVES_NOTHING" in {f["code"] for f in answer["findings"]}
+
+
+def test_where_no_test_is_new_or_changed_none_is_tried_on_the_base(judge):
+    runs, answer = judge({"src/app.py": FIXED, "tests/test_app.py": "# Sums.\n" + TESTS})
+    assert (answer["verdict"], answer["reasons"]) == ("accepted", [])
+    assert "new_tests_on_base" not in runs
+    assert runs["base_instruments"] == {"passed": 3}
+
+
+def test_where_more_of_a_file_differs_all_its_tests_are_tried_on_the_base(judge):
+    names = {**NAMES, "tests.test_app": ["test_add", "test_double", "test_more"]}
+    more = TESTS.replace("\n\n\ndef", "\n\nTWO = 2\n\n\ndef", 1) + "\n\ndef test_more():\n    assert add(TWO, 1) == 3\n"
+    runs, answer = judge({"src/app.py": FIXED, "tests/test_app.py": more}, names)
+    assert (answer["verdict"], answer["reasons"]) == ("accepted", [])
+    assert runs["new_tests_on_base"] == {"passed": 1, "failed": 2}

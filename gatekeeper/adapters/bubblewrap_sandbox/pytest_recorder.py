@@ -143,16 +143,17 @@ _RANK = {"passed": 0, "xpassed": 1, "skipped": 2, "xfailed": 2, "errored": 3, "f
 class _Selection:
     """Leaves out of the session what the gate does not want to run. Tests outside the tree are none of its business.
 
-    `ids` or `files`: only these tests, only tests of these files; no other file is loaded. `known`: every test but
-    these; all are listed. `lines`: which of these lines each test runs is told.
+    `ids`, `functions`, `files`: only these tests, these with whatever parameters, tests of these files; no other file is
+    loaded. `known`: every test but these; all are listed. `lines`: which of these lines each test runs is told.
     """
 
     def __init__(self, config: Any, wanted: Any) -> None:
         self.root = str(config.rootpath)
         self.files = set(wanted.get("files", ()))
         self.ids = set(wanted.get("ids", ()))
+        self.functions = set(wanted.get("functions", ()))
         self.known = None if "known" not in wanted else set(wanted["known"])
-        self.loaded = self.files | {i.partition("::")[0] for i in self.ids}
+        self.loaded = self.files | {i.partition("::")[0] for i in (*self.ids, *self.functions)}
         self.left_out = False
         config.option.maxfail = 0
         if wanted.get("lines"):
@@ -193,7 +194,8 @@ class _Selection:
     def _wants(self, name: str) -> bool:
         if self.known is not None:
             return name not in self.known
-        return name in self.ids or name.partition("::")[0] in self.files
+        path, _, rest = name.partition("::")
+        return path in self.files or name in self.ids or f"{path}::{rest.partition('[')[0]}" in self.functions
 
     def pytest_sessionfinish(self, session: Any) -> None:
         # A command of several steps goes on to the next one.

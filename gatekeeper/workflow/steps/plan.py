@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 from gatekeeper.domain.change import Change
 from gatekeeper.domain.decision import Plan
@@ -11,10 +12,10 @@ from gatekeeper.domain.instruments import InstrumentKind, Instruments
 from gatekeeper.domain.selection import Selection
 from gatekeeper.domain.testrun import RunRole
 from gatekeeper.domain.ticket import PermitKind, Suite, SuiteKind, Ticket
-from gatekeeper.domain.tree import GITLINK
-from gatekeeper.errors import InputError
+from gatekeeper.domain.tree import GITLINK, Tree, text
+from gatekeeper.errors import CouldNotCheck, InputError
 from gatekeeper.formats.policy_input import plan_input
-from gatekeeper.records import dataclass
+from gatekeeper.records import dataclass, replace
 from gatekeeper.workflow.steps.checkout import Checkout
 from gatekeeper.workflow.steps.intake import Intake
 from gatekeeper.workflow.tools import Tools
@@ -94,6 +95,7 @@ def run(tools: Tools, intake: Intake, checkout: Checkout) -> Planned:
     bent = tuple(path for path, kind in kinds.items() if kind is not None and kind.bends_runs)
     first = [(RunRole.MERGED, change.merge_tree)]
     later: list[tuple[RunRole, str, Selection | None]] = []
+    tests: tuple[str, ...] = ()
     if bent:
         restored: dict[str, tuple[str, str] | None] = {}
         carried: dict[str, tuple[str, str] | None] = {}
@@ -118,6 +120,17 @@ def run(tools: Tools, intake: Intake, checkout: Checkout) -> Planned:
             if role in (RunRole.MERGED, RunRole.BASE) or suite.kind is SuiteKind.TEST
         ]
 
+    def questions(following: list[PlannedRun]) -> list[PlannedRun]:
+        """Of Python's tests, those that are new or changed: what the others do on the target tip is known."""
+        probes = [
+            r for r in following if r.role is RunRole.NEW_TESTS_ON_BASE and r.suite.runner in ("pytest", "command")
+        ]
+        if not probes:
+            return following
+        part = _new_tests(tests, change, base, merged)
+        wanted = bool(part.files or part.functions)
+        return [replace(r, part=part) if r in probes else r for r in following if wanted or r not in probes]
+
     runs = [run for role, oid in first for run in laid_out(role, oid, None)]
     means = _settings_of_base(intake.ticket, change, kinds)
     if means and any(s.kind is not SuiteKind.TEST for s in suites):
@@ -126,7 +139,26 @@ def run(tools: Tools, intake: Intake, checkout: Checkout) -> Planned:
         strict = (i for i, s in enumerate(suites) if s.kind is not SuiteKind.TEST)
         runs += [PlannedRun(f"{role.value}-{i}", role, suites[i], oid) for i in strict]
     following = [run for role, oid, part in later for run in laid_out(role, oid, part)]
-    return Planned(plan, suites, tuple(runs), bent, tuple(following))
+    return Planned(plan, suites, tuple(runs), bent, tuple(questions(following)))
+
+
+def _new_tests(tests: Sequence[str], change: Change, base: Tree, merged: Tree) -> Selection:
+    """The tests that a change adds or alters: by name where nothing else of their file differs, else the whole file."""
+    from gatekeeper.formats.python_source import new_or_changed
+
+    old = {p.path for p in change.paths if p.old is not None}
+    files, functions = [], []
+    for path in tests:
+        names = None
+        # A bracket in a path looks like parameters in the name of a test.
+        if path in old and path.endswith(".py") and "[" not in path:
+            with suppress(CouldNotCheck):  # larger than what is read
+                names = new_or_changed(text(base, path), text(merged, path))
+        if names is None:
+            files.append(path)
+        else:
+            functions += [f"{path}::{name}" for name in names]
+    return Selection(files=tuple(files), functions=tuple(functions))
 
 
 def _settings_of_base(
