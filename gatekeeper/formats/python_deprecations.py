@@ -53,6 +53,19 @@ def warnings_given(tree: ast.Module) -> Counter[str]:
     return Counter(ast.dump(n) for n in python_code.walk(tree) if isinstance(n, ast.Call) and _warns(n))
 
 
+def warning_balance(pairs: Iterable[tuple[str | None, str | None]]) -> int | None:
+    """From (source before, source after) of every changed module of the code: how many warnings there are more.
+
+    None where every warning of before is still given as it was.
+    """
+    before, after = Counter[str](), Counter[str]()
+    for pair in pairs:
+        for table, source in zip((before, after), pair, strict=True):
+            tree = python_code.parse(source)
+            table.update(warnings_given(tree) if tree is not None else ())
+    return after.total() - before.total() if before - after else None
+
+
 def demands_a_warning(node: ast.AST) -> bool:
     """A test that speaks of a warning of deprecation, so that it can only pass where one is given."""
     names = {x for n in ast.walk(node) for x in (getattr(n, "id", ""), getattr(n, "attr", ""))}

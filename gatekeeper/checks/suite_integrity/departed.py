@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-from collections import Counter
 
 from gatekeeper.checks.suite_integrity.situation import BAD, Situation
 from gatekeeper.domain.testrun import Outcome
@@ -14,7 +13,7 @@ from gatekeeper.formats.python_deprecations import (
     demands_a_warning,
     says_that_deprecated_things_go,
     says_that_support_goes,
-    warnings_given,
+    warning_balance,
     wholly_announced,
 )
 
@@ -54,10 +53,10 @@ def departed(situation: Situation, path: str, name: str, ids: list[str]) -> str:
     change = situation.code_change
     if all(_WARNED.search(d) for d in details) and any(w in change.added for w in ("deprecated", "Deprecated")):
         return "the code now warns against what it uses"
-    if _warned_way_went(situation, path, name):
+    if (fewer := warned_way_went(situation, path, name)) is not None:
         ticket = situation.evidence.ticket
         asked = says_that_support_goes((ticket.title, ticket.goal, *ticket.acceptance))
-        return PRIVATE if asked else "the code no longer has the deprecated way that it demands a warning of"
+        return PRIVATE if asked and fewer else "the code no longer gives the warning of deprecation that it demands"
     missing, names = _missing(details)
     if not names or not all(_MISSING.search(d) for d in details) or not _uses(situation, path, name, names):
         return ""
@@ -68,18 +67,14 @@ def departed(situation: Situation, path: str, name: str, ids: list[str]) -> str:
     return f"the code no longer has {', '.join(sorted(names))}"
 
 
-def _warned_way_went(situation: Situation, path: str, name: str) -> bool:
-    """The test demands a warning of deprecation, and the change took such warnings out of the code."""
+def warned_way_went(situation: Situation, path: str, name: str) -> bool | None:
+    """For a test that demands a warning of deprecation that the change took out of the code: whether fewer are given now."""
     test = situation.definition(path, name, base=True)
     if test is None or not demands_a_warning(test):
-        return False
-    before, after = Counter[str](), Counter[str]()
-    for changed in situation.changed:
-        if changed.endswith(".py") and situation.kind(changed) is None:
-            for table, base in ((before, True), (after, False)):
-                tree = python_code.parse(situation.source(changed, base=base))
-                table.update(warnings_given(tree) if tree is not None else ())
-    return bool(before - after) and after.total() < before.total()
+        return None
+    code = [p for p in situation.changed if p.endswith(".py") and situation.kind(p) is None]
+    balance = warning_balance((situation.source(p, base=True), situation.source(p)) for p in code)
+    return None if balance is None or balance > 0 else balance < 0
 
 
 def lost_its_imports(situation: Situation, path: str) -> bool:

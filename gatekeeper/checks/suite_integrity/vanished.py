@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
-from gatekeeper.checks.suite_integrity.departed import PRIVATE, departed, run_in_their_own_module
+from gatekeeper.checks.suite_integrity.departed import PRIVATE, departed, run_in_their_own_module, warned_way_went
 from gatekeeper.checks.suite_integrity.renamed_classes import renamed_class
 from gatekeeper.checks.suite_integrity.situation import BAD, Situation
 from gatekeeper.domain.finding import Finding, finding
@@ -166,8 +166,15 @@ def _parameters(
             return None  # made by unchanged code; only their names differ
     elif not any(_fails(situation, i) for i in gone) and set(test.material.constants) <= set(now.material.constants):
         return None
+    effect = None
+    if (
+        _passed(situation, gone)
+        and any(_fails(situation, i) for i in gone)
+        and warned_way_went(situation, path, test.name) is not None
+    ):
+        effect = Effect.ASKS  # rows of what the code warned against and warns no more; ids with numbers change along
     message = f"{len(gone)} parameter set(s) of {path}::{now.name} that the target branch runs are gone: {_some(gone)}."
-    return finding("PARAMETERS_REMOVED", message, path=path, line=now.line, evidence=_seen(situation, gone), key=f"{path}::{now.name}")  # fmt: skip
+    return finding("PARAMETERS_REMOVED", message, path=path, line=now.line, evidence=_seen(situation, gone), key=f"{path}::{now.name}", effect=effect)  # fmt: skip
 
 
 def _widened(lost: list[str], come: list[str]) -> bool:

@@ -29,8 +29,11 @@ def changed_dependencies(evidence: Evidence) -> tuple[Finding, ...]:
     if not paths:
         return ()
     known = _known_names(evidence.base)
-    manifest = read("pyproject.toml", text(evidence.base, "pyproject.toml") or "")
-    own = {manifest.own_name} - {""} if manifest is not None else set()
+    # The name that the target gave itself; where it gave none, the change may.
+    own: set[str] = set()
+    for tree in (evidence.base, evidence.merged):
+        manifest = read("pyproject.toml", text(tree, "pyproject.toml") or "")
+        own = own or ({manifest.own_name} - {""} if manifest is not None else set())
     out: list[Finding] = []
     reported: set[str] = set()
     for path in paths:

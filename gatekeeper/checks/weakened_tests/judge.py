@@ -123,7 +123,7 @@ def _pair(
         return
     worst = min(found, key=lambda f: _ORDER.index(f.code))
     effect = _effect(evidence, worst)
-    fewer = worst.code == "PARAMETERS_SHRUNK" and len(new.rows) < len(old.rows)  # nothing came in exchange
+    fewer = worst.code == "PARAMETERS_SHRUNK" and len(new.rows) < len(old.rows) and not proof.warns_less(path, name)  # nothing came in exchange  # fmt: skip
     if worst.code in _EXCHANGED and not fewer and (proof.moved(path, name) or (new.rows and not old.rows)):
         effect = Effect.ASKS  # it held before, and the code moved on: whether it should have is for a person
     yield _finding(worst.code, path, name, worst.line, worst.before, worst.now, effect=effect)

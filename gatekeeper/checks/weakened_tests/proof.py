@@ -11,6 +11,7 @@ from gatekeeper.domain.testrun import CaseResult, Outcome, RunRole, completed
 from gatekeeper.domain.tree import text
 from gatekeeper.errors import CouldNotCheck
 from gatekeeper.formats import python_code
+from gatekeeper.formats.python_deprecations import demands_a_warning, warning_balance
 from gatekeeper.formats.python_following import CodeChange, code_change, follows
 
 Table = dict[tuple[str, str], set[Outcome]]
@@ -44,13 +45,24 @@ class Proof:
         old, new = (self._function(path, name, base=base) for base in (True, False))
         return old is not None and new is not None and follows(old, new, self.change)
 
+    def warns_less(self, path: str, name: str) -> bool:
+        """As `moved`, where the test demands a warning of deprecation and the change took or altered such warnings of the code."""
+        test = self._function(path, name, base=True)
+        if test is None or not self.moved(path, name) or not demands_a_warning(test):
+            return False
+        balance = warning_balance((self._source(p, base=True), self._source(p, base=False)) for p in self._code)
+        return balance is not None and balance <= 0
+
     @cached_property
     def change(self) -> CodeChange:
         """Words that went out of and came into the code, instruments left out."""
+        return code_change((self._source(p, base=True), self._source(p, base=False)) for p in self._code)
+
+    @cached_property
+    def _code(self) -> list[str]:
         evidence = self._evidence
         instruments = Instruments(evidence.settings, evidence.suites, evidence.base)
-        paths = [p.path for p in evidence.change.paths if p.path.endswith(".py") and instruments.kind(p.path) is None]
-        return code_change((self._source(p, base=True), self._source(p, base=False)) for p in paths)
+        return [p.path for p in evidence.change.paths if p.path.endswith(".py") and instruments.kind(p.path) is None]
 
     def _source(self, path: str, *, base: bool) -> str | None:
         try:

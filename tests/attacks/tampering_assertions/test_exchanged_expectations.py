@@ -101,3 +101,24 @@ def test_another_spelling_of_the_same_value_is_none_to_speak_of(old: str, new: s
     body = "def test_a():\n    assert area(2, 3) == {}\n"
     ev = build_evidence({T: TOP + body.format(old)}, {T: TOP + body.format(new)})
     assert check(ev) == ()
+
+
+WARNED = (
+    "import warnings\n\n\ndef area(a, b):\n    warnings.warn('use surface', DeprecationWarning)\n    return a * b\n"
+)
+ROWS = "@pytest.mark.parametrize('f', [area, hail])\ndef test_a(f):\n    with pytest.warns(DeprecationWarning):\n        f(1)\n"
+
+
+@pytest.mark.parametrize(
+    ("old", "after", "runs", "effect"),
+    [
+        (ROWS, CODE, MOVED, Effect.ASKS),
+        (ROWS, WARNED.replace("DeprecationWarning", "PendingDeprecationWarning"), MOVED, Effect.ASKS),
+        (ROWS, WARNED.replace("a * b", "a"), MOVED, Effect.BLOCKS),
+        (ROWS, CODE, RED, Effect.BLOCKS),
+        (ROWS.replace("pytest.warns(DeprecationWarning)", "pytest.raises(ValueError)"), CODE, MOVED, Effect.BLOCKS),
+    ],
+)
+def test_a_row_of_what_warns_no_more_goes_to_a_person(old, after, runs, effect) -> None:
+    new = old.replace("[area, hail]", "[hail]")
+    assert judged(old, new, runs, before=WARNED, after=after) == [("PARAMETERS_SHRUNK", effect)]
