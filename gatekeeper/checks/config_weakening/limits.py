@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from gatekeeper.checks.config_weakening.reach import left_out, unused
 from gatekeeper.domain.evidence import Evidence
 from gatekeeper.domain.finding import Finding, finding
 from gatekeeper.domain.globs import matches
@@ -77,16 +78,19 @@ def weakened_limits(evidence: Evidence) -> tuple[Finding, ...]:
             and not _of_strangers(evidence, key)
             and not _came_from(key, before.get(key), after.get(key), earlier)
         }
+        excluded = {k: left_out(evidence, k, before, after) for k in lost if re.search(r"(?:^|[.-])exclude$", k)}
         arrived = {t for t in map(_tool, lost) if all(before.get(k) is None for k in lost if _tool(k) == t)}
-        arrived = {t for t in arrived if re.fullmatch(r"\w+", t) and _unused(evidence, t)}
+        arrived = {t for t in arrived if re.fullmatch(r"\w+", t) and unused(evidence, t)}
         lost = {k: w for k, w in lost.items() if _tool(k) not in arrived}
+        lost = {k: w for k, w in lost.items() if (k not in excluded) or excluded[k] is not None}
         if lost:
             weaker = list(lost.values())
             first = weaker[0].split(" ", 1)[0].rsplit(".", 1)[-1]
             line = next((i for i, row in enumerate((after_text or "").splitlines(), 1) if first in row), None)
             had = {_plain_key(k): v for k, v in before.items()}
             asked = all(
-                _matter_of_style(key, before.get(key), after.get(key))
+                excluded.get(key) is Effect.ASKS
+                or _matter_of_style(key, before.get(key), after.get(key))
                 or _exchanged(key, before.get(key), after.get(key), had, moved)
                 for key in lost
             )
@@ -142,34 +146,6 @@ def _of_strangers(evidence: Evidence, key: str) -> bool:
     modules = [m.strip(" '\"").partition(".")[0] for m in section.strip("[]").split(",")]
     own = {p.removeprefix("src/").split("/")[0].removesuffix(".py") for p in evidence.merged.entries}
     return bool(modules) and all(re.fullmatch(r"[A-Za-z]\w*", m) and m not in own for m in modules)
-
-
-def _unused(evidence: Evidence, tool: str) -> bool:
-    """Nothing in the base installs, runs or sets up this tool, so what its first settings leave out was never looked at."""
-    spoken = re.compile(rf"(?<![\w-]){re.escape(tool)}(?![\w])", re.IGNORECASE)
-    names = (
-        "tox.ini",
-        "noxfile.py",
-        "makefile",
-        "justfile",
-        "pipfile",
-        "setup.py",
-        "tasks.py",
-        "dockerfile",
-        "contributing.md",
-        "readme.md",
-    )
-    for path in evidence.base.entries:
-        name = path.rsplit("/", 1)[-1].lower()
-        if (
-            is_settings(path)
-            or name in names
-            or name.startswith(".")
-            or name.endswith((".yml", ".yaml", ".sh", ".in", ".lock"))
-            or ("requirements" in path.lower() and name.endswith(".txt"))
-        ) and spoken.search(text(evidence.base, path) or ""):
-            return False
-    return True
 
 
 def _settings_elsewhere(evidence: Evidence, path: str, *, base: bool = False) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from gatekeeper.checks.suite_integrity.departed import PRIVATE, departed, run_in_their_own_module, warned_way_went
+from gatekeeper.checks.suite_integrity.prose import examples_kept
 from gatekeeper.checks.suite_integrity.renamed_classes import renamed_class
 from gatekeeper.checks.suite_integrity.situation import BAD, Situation
 from gatekeeper.domain.finding import Finding, finding
@@ -65,6 +66,8 @@ def _explain(situation: Situation, path: str, name: str, gone: list[str]) -> Fin
         if path.endswith(".py") and (
             run_in_their_own_module(situation, path, name, gone) or renamed_class(situation, path, name, gone)
         ):
+            return None
+        if examples_kept(situation, path, name):
             return None
         # Made at run time or in another language: only the numbers can be compared.
         return _removed(situation, path, name, gone, None)

@@ -405,3 +405,22 @@ MOVED = "[tool.flake8]\nselect = ['C', 'E', 'F', 'W', 'B']\nignore = ['F401', 'E
 def test_exceptions_that_moved_along_are_no_new_ones(moved, codes):
     repo = {"setup.cfg": INI, "pyproject.toml": "[build-system]\nrequires = ['setuptools']\n"}
     assert [f.code for f in check(tree_evidence(repo, {"setup.cfg": None, "pyproject.toml": moved}))] == codes
+
+
+@pytest.mark.parametrize(
+    ("new", "effect"),
+    [
+        ("extend-exclude = venv, docs, .eggs, build", None),
+        ("exclude = venv, docs, .tox", None),
+        ("extend-exclude = venv, docs, tasks.py", "asks"),
+        ("extend-exclude = venv, docs, src", "blocks"),
+        ("extend-exclude = venv, docs, src/shop", "blocks"),
+        ("extend-exclude = venv, docs, ./src/shop/a.py", "blocks"),
+        ("extend-exclude = venv, docs, *.py", "blocks"),
+        ("exclude = venv, docs, a.py", "blocks"),
+    ],
+)
+def test_an_exclusion_counts_by_the_files_that_it_leaves_out(new, effect):
+    repo = {"setup.cfg": "[flake8]\nexclude = venv, docs\n", "src/shop/a.py": "x = 1\n", "docs/conf.py": ""}
+    found = check(tree_evidence(repo, {"setup.cfg": f"[flake8]\n{new}\n"}))
+    assert [(f.code, f.effect.value) for f in found] == ([("LIMIT_LOWERED", effect)] if effect else [])

@@ -274,3 +274,23 @@ def test_a_class_with_inherited_tests_gets_another_name(judge, merged, outcome, 
         {T: HEIR, "tests/shared.py": MIXIN}, {T: merged, "tests/shared.py": MIXIN}, was=was, now=now, restored=was
     )
     assert set(seen) == found
+
+
+GUIDE = "Guide\n=====\n\n>>> 1 + 1\n2\n\nMore:\n\n>>> f(2)\n7\n"
+
+
+@pytest.mark.parametrize(
+    ("parts", "outcome", "found"),
+    [
+        (("A\n\n>>> 1 + 1\n2\n", "B\n\n>>> f(2)\n7\n"), "passed", set()),
+        (("A\n\n>>> 1 + 1\n2\n", "B\n\n>>> f(2)\n8\n"), "passed", {"TEST_REMOVED"}),
+        (("A\n\n>>> 1 + 1\n2\n", "B\n\n>>> f(2)  # doctest: +SKIP\n7\n"), "passed", {"TEST_REMOVED"}),
+        (("A\n\n>>> 1 + 1\n2\n", "B\n"), "passed", {"TEST_REMOVED"}),
+        (("A\n\n>>> 1 + 1\n2\n", "B\n\n>>> f(2)\n7\n"), "skipped", {"TEST_REMOVED"}),
+    ],
+)
+def test_a_text_with_examples_is_split(judge, parts, outcome, found):
+    was = {"docs/guide.rst::guide.rst": "passed"}
+    now = {"docs/guide/a.rst::a.rst": "passed", "docs/guide/b.rst::b.rst": outcome}
+    after = dict(zip(("docs/guide/a.rst", "docs/guide/b.rst"), parts, strict=True))
+    assert set(judge({"docs/guide.rst": GUIDE}, after, was=was, now=now, restored={})) == found
