@@ -97,17 +97,10 @@ def _repaired(situation: Situation, path: str) -> bool:
     if case is None or again is None or case.outcome not in BAD:
         return False
     faults = [_FOREIGN.findall(c.detail[-3000:]) for c in (case, again)]
-    if not faults[0] or faults[0] != faults[1] or any(_own(situation, f.split(".")[0]) for f in faults[0]):
+    if not faults[0] or faults[0] != faults[1] or any(situation.own(f.split(".")[0]) for f in faults[0]):
         return False
     old, new = situation.module(path, base=True), situation.module(path)
     return old is not None and new is not None and old.tests.keys() <= new.tests.keys()
-
-
-def _own(situation: Situation, package: str) -> bool:
-    """The project has a package or module of that name."""
-    entries = situation.evidence.base.entries
-    names = (f"{package}.py", f"src/{package}.py")
-    return any(n in entries for n in names) or any(p.startswith((f"{package}/", f"src/{package}/")) for p in entries)
 
 
 def _words(situation: Situation, path: str, name: str, detail: str) -> str:

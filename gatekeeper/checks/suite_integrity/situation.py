@@ -223,6 +223,14 @@ class Situation:
                     out.append((path, test))
         return out
 
+    def own(self, package: str) -> bool:
+        """The target has a package or module of that name."""
+        entries = self.evidence.base.entries
+        names = (f"{package}.py", f"src/{package}.py")
+        return any(n in entries for n in names) or any(
+            p.startswith((f"{package}/", f"src/{package}/")) for p in entries
+        )
+
     def kind(self, path: str) -> InstrumentKind | None:
         """What kind of instrument a path is."""
         return self.instruments.kind(path)

@@ -10,6 +10,7 @@ from gatekeeper.checks.suite_integrity.departed import PRIVATE, departed, run_in
 from gatekeeper.checks.suite_integrity.prose import examples_kept
 from gatekeeper.checks.suite_integrity.renamed_classes import renamed_class
 from gatekeeper.checks.suite_integrity.situation import BAD, Situation
+from gatekeeper.checks.suite_integrity.superseded import superseded
 from gatekeeper.domain.finding import Finding, finding
 from gatekeeper.domain.languages import SCRIPT_EXTENSIONS
 from gatekeeper.domain.testrun import Outcome
@@ -176,6 +177,8 @@ def _parameters(
         and warned_way_went(situation, path, test.name) is not None
     ):
         effect = Effect.ASKS  # rows of what the code warned against and warns no more; ids with numbers change along
+    elif superseded(situation, path, test.name, gone):
+        effect = Effect.ASKS
     message = f"{len(gone)} parameter set(s) of {path}::{now.name} that the target branch runs are gone: {_some(gone)}."
     return finding("PARAMETERS_REMOVED", message, path=path, line=now.line, evidence=_seen(situation, gone), key=f"{path}::{now.name}", effect=effect)  # fmt: skip
 
@@ -296,6 +299,9 @@ def _removed(situation: Situation, path: str, name: str, gone: list[str], test: 
     if test is None and not any(_fails(situation, i) for i in gone) and _no_fewer(situation):
         # Another language, or tests made at run time: a new name can not be told from a loss.
         effect = Effect.ASKS
+    if test is not None and superseded(situation, path, name, ran):
+        effect = Effect.ASKS
+        message += "; it fails on this code, and new tests of the same function say otherwise"
     line = test.line if test else None
     which = "" if gone == [f"{path}::{name}"] else f": {_some(gone)}"
     return finding("TEST_REMOVED", f"{message}{which}.", path=path, line=line, evidence=_seen(situation, gone), key=f"{path}::{name}", effect=effect)  # fmt: skip

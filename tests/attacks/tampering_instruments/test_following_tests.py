@@ -222,3 +222,36 @@ def test_the_test_of_a_way_that_warned_goes_with_it(judge, test, after, goal, ef
     now = {T: OTHER, "pkg/cells.py": after, "pkg/__init__.py": ""}
     found = judge(before, now, **runs, detail="TypeError: missing 1 argument: 'loud'", goal=goal)
     assert [f.effect for f in found.values()] == effects
+
+
+REFUSES = "import pytest\nfrom m import match\n\n\n@pytest.mark.parametrize('text', ['', '1'])\ndef test_refused(text):\n    with pytest.raises(ValueError):\n        match(text)\n"
+ACCEPTS = REFUSES.replace("['', '1']", "['']") + "\n\ndef test_equal():\n    assert match('1') is True\n"
+MATCH = "def match(text):\n    raise ValueError(text)\n"
+EMPTY, ONE, NEW = f"{T}::test_refused[]", f"{T}::test_refused[1]", f"{T}::test_equal"
+
+
+@pytest.mark.parametrize(
+    ("new", "was", "probed", "effect"),
+    [
+        (ACCEPTS, "passed", "failed", Effect.ASKS),
+        (ACCEPTS, "passed", "passed", Effect.BLOCKS),  # the new test proves no new behaviour
+        (ACCEPTS, "failed", "failed", Effect.BLOCKS),  # it was red before
+        (ACCEPTS.replace("match('1') is True", "True"), "passed", "failed", Effect.BLOCKS),  # of another function
+    ],
+)
+def test_a_row_that_new_behaviour_contradicts_goes_to_a_person(judge, new, was, probed, effect):
+    runs = {
+        "was": {EMPTY: "passed", ONE: was},
+        "now": {EMPTY: "passed", NEW: "passed"},
+        "restored": {EMPTY: "passed", ONE: "failed"},
+        "probed": {EMPTY: "passed", NEW: probed},
+    }
+    after = "def match(text):\n    if not text:\n        raise ValueError(text)\n    return True\n"
+    found = judge({T: REFUSES, "m.py": MATCH}, {T: new, "m.py": after}, **runs, detail="DID NOT RAISE")
+    assert found["PARAMETERS_REMOVED"].effect is effect
+    whole = "from m import match\n\n\ndef test_refused():\n    assert match('1') is None\n"
+    gone = f"{T}::test_refused"
+    runs = {"was": {gone: was}, "now": {NEW: "passed"}, "restored": {gone: "failed"}, "probed": {NEW: probed}}
+    rest = "from m import match\n" + new.split("\n\n\n")[-1]
+    found = judge({T: whole, "m.py": MATCH}, {T: rest, "m.py": after}, **runs, detail="assert True is None")
+    assert [f.effect for c, f in found.items() if c == "TEST_REMOVED"] == [effect]
