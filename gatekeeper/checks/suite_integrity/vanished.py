@@ -119,7 +119,17 @@ def _followers(situation: Situation, test: TestFunction) -> list[tuple[str, Test
         for t in module.tests.values()
         if t.body and t.body == test.body and t.rows == test.rows
     ]
-    return [*same, *twins, *alike]
+    # A method that became a function, or the other way round: long texts in it stand further to the left or right.
+    plain = _dedented(test.body)
+    shifted = [
+        (p, t) for p, t in situation.new_functions if plain and _dedented(t.body) == plain and t.rows == test.rows
+    ]
+    return [*same, *twins, *shifted, *alike]
+
+
+def _dedented(body: str) -> str:
+    """A body with several lines of text, without the blanks at their beginnings; empty for a body without such text."""
+    return re.sub(r"\\n(?: |\\t)+", r"\\n", body) if body.count("\\n") > 1 else ""
 
 
 def _runs(situation: Situation, follower: tuple[str, TestFunction]) -> bool:

@@ -294,3 +294,41 @@ def test_a_text_with_examples_is_split(judge, parts, outcome, found):
     now = {"docs/guide/a.rst::a.rst": "passed", "docs/guide/b.rst::b.rst": outcome}
     after = dict(zip(("docs/guide/a.rst", "docs/guide/b.rst"), parts, strict=True))
     assert set(judge({"docs/guide.rst": GUIDE}, after, was=was, now=now, restored={})) == found
+
+
+LONG = 'class TestF:\n    def test_two(self):\n        assert f("""\n            a: {:w}\n            b: {:d}\n        """) == 7\n'
+SHORT = 'def test_two():\n    assert f("""\n        a: {:w}\n        b: {:d}\n    """) == 7\n'
+
+
+@pytest.mark.parametrize(
+    ("merged", "restored", "found"),
+    [
+        (SHORT, "passed", set()),
+        (SHORT, "failed", {"TEST_REMOVED"}),
+        (SHORT.replace("== 7", "!= 7"), "passed", {"TEST_REMOVED"}),
+        (SHORT.replace("{:d}", "{:x}").replace("{:w}", "{:y}"), "passed", {"TEST_REMOVED"}),
+    ],
+)
+def test_long_texts_move_with_the_indentation_of_their_test(judge, merged, restored, found):
+    was, now = {f"{T}::TestF::test_two": "passed"}, {f"{T}::test_two": "passed"}
+    seen = judge({T: LONG}, {T: merged}, was=was, now=now, restored={f"{T}::TestF::test_two": restored})
+    assert set(seen) == found
+
+
+ONLY_THEN = "import re\n\ndef test_two():\n    try:\n        re.compile('x')\n    except AssertionError:\n        assert f(2) == 7\n"
+
+
+@pytest.mark.parametrize(
+    ("base", "effect"),
+    [
+        (ONLY_THEN, "asks"),
+        (ONLY_THEN.replace("re.compile('x')", "assert f(1) == 2"), "blocks"),
+        (ONLY_THEN.replace("re.compile('x')", "check_all(f)"), "blocks"),
+        (TWO.replace("test_one", "test_other"), "blocks"),
+    ],
+)
+def test_a_test_that_asserted_only_after_a_failure_falls_silent_before_people(judge, base, effect):
+    merged = "import pytest\n\n@pytest.mark.skipif(True, reason='old')\ndef test_two():\n    assert f(2) == 7\n"
+    was, now = {f"{T}::test_two": "passed"}, {f"{T}::test_two": "skipped"}
+    found = judge({T: base}, {T: merged}, was=was, now=now, restored=was)
+    assert found["TEST_SILENCED"].effect == effect
