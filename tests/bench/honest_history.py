@@ -85,7 +85,8 @@ class Bare:
         mark = hashlib.sha256(f"{tree}\0{self._verify}\0{self._environment}".encode()).hexdigest()[:24]
         kept = self._kept / f"{mark}.json"
         if kept.exists():
-            return json.loads(kept.read_text(encoding="utf-8"))
+            row: Row = json.loads(kept.read_text(encoding="utf-8"))
+            return row
         with tempfile.TemporaryDirectory(prefix="honest-") as name:
             copy, report = Path(name) / "tree", Path(name) / "report.xml"
             copy.mkdir()
@@ -147,8 +148,14 @@ def keep_runs(folder: Path) -> None:
     engines.sandbox = lambda *a, **k: KeptSandbox(plain(*a, **k), folder)  # type: ignore[assignment]
 
 
-def judge(tools: Any, repo: Path, commit: str, environment: Path, command: str, bare: Bare, alone: bool) -> Row:
-    """One commit as a change: the row for the results."""
+TIP = "refs/history/tip"
+"""Where the history that is judged ends; the branch itself is moved to be the target of each change."""
+
+
+def judge(
+    tools: Any, repo: Path, commit: str, environment: Path, command: str, bare: Bare, alone: bool, target: str
+) -> Row:
+    """One commit as a change to the branch `target`: the row for the results."""
     from gatekeeper.adapters.memory_durable import MemoryDurable
     from gatekeeper.domain.submission import Submission
     from gatekeeper.formats.report_json import document
@@ -164,7 +171,7 @@ def judge(tools: Any, repo: Path, commit: str, environment: Path, command: str, 
             "why": "its suite fails here" + (", its parent's passes" if before["exit_code"] == 0 else ", like its parent's"),
             "tail": own["tail"],
         }  # fmt: skip
-    branch = f"refs/heads/target-{commit[:12]}"
+    branch = f"refs/heads/{target}"
     git(repo, "update-ref", branch, parent)
     ticket = {
         "id": commit[:12], "title": row["title"][:400] or commit, "goal": git(repo, "log", "-1", "--format=%B", commit)[:15_000],
@@ -187,7 +194,7 @@ def judge(tools: Any, repo: Path, commit: str, environment: Path, command: str, 
     try:
         outcome = verify(durable, replace(submission, run_id=tools.new_id()), mode=tools.mode, started=time.time())
     finally:
-        git(repo, "update-ref", "-d", branch)
+        git(repo, "update-ref", *(("-d", branch) if target.endswith(commit[:12]) else (branch, TIP)))
     told = document(outcome)
     keep = ("code", "category", "effect", "primary", "message", "path", "line", "evidence")
     row |= {
@@ -248,12 +255,18 @@ def judge_all(options: argparse.Namespace) -> int:
         subprocess.run(
             ["git", "clone", "-q", "--bare", "--no-hardlinks", str(source), str(repo)], check=True, env=GIT_ENV
         )
+    # Settings speak of branches by name, so the target has the name that it has in the library.
+    default = git(repo, "symbolic-ref", "--short", "HEAD").strip()
+    if subprocess.run(["git", "-C", str(repo), "rev-parse", "-q", "--verify", TIP], env=GIT_ENV, capture_output=True, check=False).returncode:  # fmt: skip
+        git(repo, "update-ref", TIP, "HEAD")
+    git(repo, "update-ref", f"refs/heads/{default}", TIP)
     rows = read_results(options.results)
     bare = Bare(repo, options.environment.resolve(), options.verify, scratch, options.timeout)
 
     def one(commit: str) -> None:
+        target = default if options.jobs == 1 else f"{default}-{commit[:12]}"
         try:
-            row = judge(tools, repo, commit, options.environment.resolve(), options.verify, bare, options.alone)
+            row = judge(tools, repo, commit, options.environment.resolve(), options.verify, bare, options.alone, target)
         except subprocess.CalledProcessError as error:
             row = {"commit": commit, "title": "", "verdict": "left_out", "why": f"git failed: {error.stderr!r}"[:300]}
         row["library"] = options.name or source.name.removesuffix(".git")

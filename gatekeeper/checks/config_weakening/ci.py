@@ -132,6 +132,17 @@ def _other_branches(shrunk: set[str], grown: set[str], target: str) -> bool:
     return len(grown) >= len(shrunk) and not shrunk & mains
 
 
+def _by_request(old: dict[str, Any], new: dict[str, Any], pushed: Any, target: str) -> bool:
+    """Pushes to the branch that this lands on still count, and what is pushed elsewhere counts when it is to be merged there."""
+    asked = new.get("pull_request", False)
+    if asked is False or "pull_request" in old or target not in list(map(str, pushed or [])):
+        return False
+    wanted = asked.get("branches") if isinstance(asked, dict) else None
+    return not (isinstance(asked, dict) and set(asked) - {"branches", "types"}) and (
+        wanted is None or target in list(map(str, wanted))
+    )
+
+
 def _triggers(old: dict[str, Any], new: dict[str, Any], target: str, *, fresh: bool) -> list[Row]:
     a, b = _events(old), _events(new)
     rows: list[Row] = [
@@ -156,6 +167,8 @@ def _triggers(old: dict[str, Any], new: dict[str, Any], target: str, *, fresh: b
                 grown = {g for g in grown if not (lax and any(fnmatchcase(g, str(b)) for b in before or []))}
                 shrunk = set(map(str, before or [])) - set(map(str, after))
                 if key == "branches" and shrunk and before is not None and _other_branches(shrunk, grown, target):
+                    continue
+                if event == "push" and key == "branches" and before is None and _by_request(a, b, after, target):
                     continue
                 if (lax and grown) or (not lax and (before is None or shrunk)):
                     rows.append(

@@ -226,7 +226,8 @@ def _weaker(key: str, old: Any, new: Any) -> str | None:
     if isinstance(old, bool) or isinstance(new, bool):
         if _TRUE_IS_LAX.search(name) and not name.startswith("no_") and new is True:
             return said
-        return said if _TRUE_IS_STRICT.search(name) and old is True and new is not True else None
+        strict = _TRUE_IS_STRICT.search(name) and not re.match(r"(?:ignore|allow|skip|disable)_", name)
+        return said if strict and old is True and new is not True else None
     if (
         isinstance(old, str)
         and old.lower() in _RULE_WORDS

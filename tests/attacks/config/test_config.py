@@ -424,3 +424,30 @@ def test_an_exclusion_counts_by_the_files_that_it_leaves_out(new, effect):
     repo = {"setup.cfg": "[flake8]\nexclude = venv, docs\n", "src/shop/a.py": "x = 1\n", "docs/conf.py": ""}
     found = check(tree_evidence(repo, {"setup.cfg": f"[flake8]\n{new}\n"}))
     assert [(f.code, f.effect.value) for f in found] == ([("LIMIT_LOWERED", effect)] if effect else [])
+
+
+PUSHED = CI.replace("  pull_request:\n  push:\n    branches: [main]\n", "  push:\n")
+
+
+@pytest.mark.parametrize(
+    ("on", "codes"),
+    [
+        ("  push:\n    branches: [main]\n  pull_request:\n    branches: [main]\n", []),
+        ("  push:\n    branches: [main]\n  pull_request:\n", []),
+        ("  push:\n    branches: [main]\n", ["CI_TRIGGER_NARROWED"]),
+        ("  push:\n    branches: [docs]\n  pull_request:\n", ["CI_TRIGGER_NARROWED"]),
+        ("  push:\n    branches: [main]\n  pull_request:\n    branches: [docs]\n", ["CI_TRIGGER_NARROWED"]),
+        ("  push:\n    branches: [main]\n  pull_request:\n    paths: [docs]\n", ["CI_TRIGGER_NARROWED"]),
+    ],
+)
+def test_requests_in_place_of_pushes_elsewhere_are_no_loss(on, codes):
+    after = PUSHED.replace("  push:\n", on)
+    assert [f.code for f in check(tree_evidence({W: PUSHED}, {W: after}))] == codes
+
+
+def test_errors_that_were_ignored_may_count_again():
+    repo = {".coveragerc": "[report]\nignore_errors = True\nfail_on_missing = True\n"}
+    assert check(tree_evidence(repo, {".coveragerc": "[report]\nfail_on_missing = True\n"})) == ()
+    assert [f.code for f in check(tree_evidence(repo, {".coveragerc": "[report]\nignore_errors = True\n"}))] == [
+        "LIMIT_LOWERED"
+    ]
