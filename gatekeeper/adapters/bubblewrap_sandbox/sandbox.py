@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import functools
 import os
 import resource
 import shutil
@@ -13,55 +12,20 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from gatekeeper.adapters.bubblewrap_sandbox import cgroups, command, files, process, runtime, seccomp, self_check
+from gatekeeper.adapters.bubblewrap_sandbox import cgroups, command, files, outcome, process, runtime, self_check
 from gatekeeper.adapters.bubblewrap_sandbox.faults import not_started
 from gatekeeper.adapters.bubblewrap_sandbox.listener import Listener
+from gatekeeper.adapters.bubblewrap_sandbox.machine import Machine, look
 from gatekeeper.adapters.bubblewrap_sandbox.runners import structured
 from gatekeeper.adapters.bubblewrap_sandbox.stopping import RunsUnderWay, stopped
 from gatekeeper.adapters.bubblewrap_sandbox.tree_watch import THEN_LOOK, TreeWatch
 from gatekeeper.config import SANDBOX_ID, Paths
 from gatekeeper.domain.ports import Limits, RunRequest
-from gatekeeper.domain.testrun import Engine, Session, SuiteReport, SuiteRun, Termination
-from gatekeeper.errors import CouldNotCheck, InputError
-from gatekeeper.formats.junit_xml import parse_junit
-from gatekeeper.records import dataclass, replace
+from gatekeeper.domain.testrun import Engine, SuiteRun
+from gatekeeper.errors import CouldNotCheck
 
 _MIB = 1024 * 1024
 _OPEN_FILES = 4096
-
-
-@dataclass(frozen=True)
-class Machine:
-    """What this machine can give; found once a process."""
-
-    bubblewrap: runtime.Bubblewrap
-    etc: Path
-    setpriv: str | None
-    """Program that drops root; None where the gate is not root."""
-    hierarchy: cgroups.Hierarchy | None
-    filter: bytes | None
-
-    @property
-    def engine(self) -> Engine:
-        """Guarantees had and missing."""
-        state = {
-            "network_none": True,
-            "overlay": True,
-            "environment_cleared": True,
-            "user_namespaces_off": True,
-            "dedicated_user": self.setpriv is not None,
-            "seccomp": self.filter is not None,
-            "memory_limit": self.hierarchy is not None,
-            # A limit for the user as a whole is shared by all runs, so it is not one of this run.
-            "process_limit": self.hierarchy is not None,
-            "disk_limit": self.hierarchy is not None,
-        }
-        return Engine(
-            name="bubblewrap",
-            version=self.bubblewrap.version,
-            isolation=tuple(word for word, had in state.items() if had),
-            missing=tuple(word for word, had in state.items() if not had),
-        )
 
 
 class BubblewrapSandbox:
@@ -119,13 +83,13 @@ class BubblewrapSandbox:
                 seen = self._start(request, machine, inner, working, sockets, directory, group, stack, stop, watch)
                 if seen.stopped:
                     raise stopped(request.id)
-                termination, exit_code = _termination(request, seen, group)
+                termination, exit_code = outcome.termination(request, seen, group)
                 cpu = group.cpu_s if group is not None else None
-                outputs, reports, faults = _received(request, sockets.files())
-                sessions = _checked(sockets.sessions(), request, exit_code)
+                outputs, reports, faults = outcome.received(request, sockets.files())
+                sessions = outcome.checked(sockets.sessions(), request, exit_code)
         except OSError as error:
             raise CouldNotCheck("SANDBOX_FAILED", f"The sandbox could not be set up: {error}.") from error
-        log = _harmless(seen.tail)
+        log = outcome.harmless(seen.tail)
         if seen.crowded:
             log += f"\n[the gate ended the run: it had made more than {request.limits.files} files]\n"
         if not seen.started:
@@ -144,7 +108,7 @@ class BubblewrapSandbox:
             log=log,
             wall_s=time.monotonic() - started,
             cpu_s=cpu,
-            guarantee=_guarantee(request, bool(sessions), bool(reports)),
+            guarantee=outcome.guarantee(request, bool(sessions), bool(reports)),
             report_faults=faults,
             outputs=outputs,
             rewritten=watch.rewritten if watch is not None else None,
@@ -224,7 +188,7 @@ class BubblewrapSandbox:
     def _machine(self) -> Machine:
         with self._lock:
             if self._found is None:
-                found = self._look()
+                found = look(self._paths, self._program)
                 self._prove(found)
                 self._found = found
             return self._found
@@ -242,46 +206,10 @@ class BubblewrapSandbox:
             filtered=machine.filter is not None,
         )
 
-    def _look(self) -> Machine:
-        root = os.geteuid() == 0
-        runtime.shared_directory(self._paths.runtime)
-        if root and (closed := runtime.unreachable(self._paths.runtime / "x")) is not None:
-            raise CouldNotCheck(
-                "SANDBOX_UNAVAILABLE",
-                f"The sandbox user cannot pass through {closed}, above the gate's state directory.",
-                next_action="Set GATEKEEPER_STATE_DIR to a directory that every user can pass through.",
-            )
-        setpriv = shutil.which("setpriv") if root else None
-        if root and setpriv is None:
-            raise CouldNotCheck(
-                "SANDBOX_UNAVAILABLE",
-                "setpriv is missing, and bubblewrap is never started as root.",
-                next_action="Install util-linux, or run the gate as an ordinary user.",
-            )
-        hierarchy = cgroups.find()
-        if hierarchy is not None:
-            cgroups.sweep(hierarchy)
-        _sweep_runs(self._paths.runs)
-        return Machine(
-            bubblewrap=runtime.bubblewrap(self._paths, copy=root, program=self._program),
-            etc=runtime.etc(self._paths),
-            setpriv=setpriv,
-            hierarchy=hierarchy,
-            filter=seccomp.host_filter(),
-        )
-
 
 def _watched(request: RunRequest) -> bool:
     """Whole suites on a tree: what they write into it matters. A proof of the sandbox has no tree."""
     return bool(request.tree_oid) and not request.program and not request.only
-
-
-def _guarantee(request: RunRequest, recorded: bool, reported: bool) -> str:
-    if recorded:
-        return "recorded"
-    if reported:
-        return "structured" if structured(request.suite.runner) is not None else "reported"
-    return "exit_status"
 
 
 def _hold(tree: Path, stack: contextlib.ExitStack) -> None:
@@ -327,39 +255,6 @@ def _tasks_of(user: int) -> int:
     return count
 
 
-def _termination(
-    request: RunRequest, seen: process.Seen, group: cgroups.Group | None
-) -> tuple[Termination, int | None]:
-    code = seen.returncode
-    if seen.flooded:
-        return Termination.OUTPUT_FLOOD, None
-    if seen.timed_out:
-        return Termination.TIMED_OUT, None
-    if seen.crowded:
-        return Termination.OUT_OF_MEMORY, None  # files inside are memory, however empty they are
-    if code != 0 and group is not None:
-        if group.out_of_memory:
-            return Termination.OUT_OF_MEMORY, None
-        if group.out_of_processes:
-            return Termination.TOO_MANY_PROCESSES, None
-    # bubblewrap says 128+n for a signal; pytest itself never ends with such a status.
-    if code < 0 or (code > 128 and request.suite.runner == "pytest"):
-        return Termination.SIGNALLED, None
-    return Termination.EXITED, code
-
-
-def _checked(sessions: list[Session], request: RunRequest, exit_code: int | None) -> list[Session]:
-    """For a structured run the recorded status must be that of the process; an opaque command may have many."""
-    if request.suite.runner != "pytest" or exit_code is None:
-        return sessions
-    return [
-        replace(s, complete=False, problems=(*s.problems, f"recorded status {s.exit_code}, process {exit_code}"))
-        if s.exit_code != exit_code
-        else s
-        for s in sessions
-    ]
-
-
 def _written(place: Path, files: Mapping[str, bytes], owner: int | None) -> Path:
     """A directory with these files for the sandbox to show. Raises `CouldNotCheck` for a name that would leave it."""
     place.mkdir()
@@ -386,62 +281,9 @@ def _written(place: Path, files: Mapping[str, bytes], owner: int | None) -> Path
     return place
 
 
-def _received(
-    request: RunRequest, files: list[bytes]
-) -> tuple[tuple[bytes, ...], tuple[SuiteReport, ...], tuple[tuple[str, str], ...]]:
-    """(files of the gate's own program, reports, faults of reports)."""
-    if request.program:
-        return tuple(files), (), ()
-    runner = structured(request.suite.runner)
-    if runner is None:
-        return (), *_parsed(files)
-    if len(files) != 1:
-        return (), (), (("REPORT_MISSING", f"The runner {request.suite.runner} left no events."),)
-    if len(files[0]) > command.MAX_REPORT_BYTES:
-        return (), (), (("INPUT_TOO_LARGE", f"The events have more than {command.MAX_REPORT_BYTES} bytes."),)
-    try:
-        return (), runner.reports(files[0], request), ()
-    except InputError as error:
-        return (), (), ((error.code, error.message),)
-
-
-def _parsed(files: list[bytes]) -> tuple[tuple[SuiteReport, ...], tuple[tuple[str, str], ...]]:
-    reports, faults = [], []
-    if len(files) > command.MAX_REPORTS:
-        faults.append(("INPUT_TOO_LARGE", f"There are more than {command.MAX_REPORTS} reports."))
-        files = files[: command.MAX_REPORTS]
-    for data in files:
-        if len(data) > command.MAX_REPORT_BYTES:
-            faults.append(("INPUT_TOO_LARGE", f"A report has more than {command.MAX_REPORT_BYTES} bytes."))
-            continue
-        try:
-            reports.append(parse_junit(data))
-        except InputError as error:
-            faults.append((error.code, error.message))
-    return tuple(reports), tuple(faults)
-
-
 def _memory_file(name: str, content: bytes, stack: contextlib.ExitStack) -> int:
     fd = os.memfd_create(name)
     stack.callback(os.close, fd)
     os.write(fd, content)
     os.lseek(fd, 0, os.SEEK_SET)
     return fd
-
-
-def _sweep_runs(runs: Path) -> None:
-    with contextlib.suppress(OSError):
-        for entry in os.scandir(runs):
-            owner = cgroups.owner_of(entry.name)
-            if owner is not None and not cgroups.alive(owner):
-                shutil.rmtree(entry.path, ignore_errors=True)
-
-
-@functools.cache
-def _controls() -> dict[int, str]:
-    return {c: "\N{REPLACEMENT CHARACTER}" for c in (*range(32), *range(127, 160)) if chr(c) not in "\n\t"}
-
-
-def _harmless(tail: bytes) -> str:
-    """Output as text: control characters, and so every terminal sequence, made visible and powerless."""
-    return tail.decode("utf-8", "replace").replace("\r\n", "\n").translate(_controls())
