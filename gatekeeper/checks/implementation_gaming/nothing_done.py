@@ -26,7 +26,7 @@ _WANTED = re.compile(
     re.IGNORECASE,
 )
 _WORDS_ONLY = re.compile(
-    r"\b(?:comments?|docstrings?|document\w*|docs|readme|changelog|typos?|spelling|wording|format\w*|reformat\w*"
+    r"\b(?:comments?|docstrings?|document\w*|docs?|readme|changelog|typos?|spelling|wording|format\w*|reformat\w*"
     r"|whitespace|indent\w*|lint\w*|style|black|ruff|unused|dead code|licen[cs]e|copyright|header|grammar\w*"
     # What only a reader of the source sees: types and the pragmas of static tools.
     r"|explain\w*|describ\w*|clarif\w*|mention\w*|examples?|notes?|annotat\w*|reword\w*|rephras\w*|translat\w*|version"

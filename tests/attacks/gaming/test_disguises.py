@@ -180,6 +180,7 @@ def test_parameters_swapped_names_and_switches_that_somebody_turns_do_something(
         ("Explain order() better.", []),
         ("Describe what order() returns.", [("NOTHING_DONE", "advises")]),
         ("Remove odd characters from the file.", []),
+        ("Correct doc change.", []),
         ("Read numbers from the file.", [("NOTHING_DONE", "asks")]),
         ("order() の説明を直す。", []),
     ],

@@ -255,3 +255,31 @@ def test_a_row_that_new_behaviour_contradicts_goes_to_a_person(judge, new, was, 
     rest = "from m import match\n" + new.split("\n\n\n")[-1]
     found = judge({T: whole, "m.py": MATCH}, {T: rest, "m.py": after}, **runs, detail="assert True is None")
     assert [f.effect for c, f in found.items() if c == "TEST_REMOVED"] == [effect]
+
+
+FORMER = "def test_refused():\n    assert match('number .5') is None\n"
+GROWN = "from m import match\n\n\ndef test_numbers():\n    assert match('number 1') == 1\n"
+
+
+@pytest.mark.parametrize(
+    ("more", "probed", "effect"),
+    [
+        ("    assert match('number .5') == 0.5\n", "failed", Effect.ASKS),
+        ("    assert match('number .5') == 0.5\n", "passed", Effect.BLOCKS),
+        ("    assert match('number .7') == 0.7\n", "failed", Effect.BLOCKS),  # another case
+    ],
+)
+def test_a_case_that_went_into_an_older_test_goes_to_a_person(judge, more, probed, effect):
+    grown, gone = f"{T}::test_numbers", f"{T}::test_refused"
+    runs = {
+        "was": {grown: "passed", gone: "passed"},
+        "now": {grown: "passed"},
+        "restored": {grown: "passed", gone: "failed"},
+        "probed": {grown: probed},
+    }
+    before, after = (
+        {T: GROWN + "\n\n" + FORMER, "m.py": MATCH},
+        {T: GROWN + more, "m.py": "def match(text):\n    return 1\n"},
+    )
+    found = judge(before, after, **runs, detail="assert 0.5 is None")
+    assert found["TEST_REMOVED"].effect is effect
