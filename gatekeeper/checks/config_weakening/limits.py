@@ -88,17 +88,22 @@ def weakened_limits(evidence: Evidence) -> tuple[Finding, ...]:
             first = weaker[0].split(" ", 1)[0].rsplit(".", 1)[-1]
             line = next((i for i, row in enumerate((after_text or "").splitlines(), 1) if first in row), None)
             had = {_plain_key(k): v for k, v in before.items()}
-            asked = all(
-                excluded.get(key) is Effect.ASKS
-                or _matter_of_style(key, before.get(key), after.get(key))
-                or _exchanged(key, before.get(key), after.get(key), had, moved)
-                for key in lost
-            )
+            weights = {excluded.get(key) or _weight(key, before.get(key), after.get(key), had, moved) for key in lost}
+            effect = next(e for e in (Effect.BLOCKS, Effect.ASKS, Effect.ADVISES) if e in weights)
             out.append(finding(
                 "LIMIT_LOWERED", f"{path} demands less: {'; '.join(weaker[:5])}.", path=path, line=line,
-                evidence="\n".join(weaker[:20]), key="; ".join(weaker), effect=Effect.ASKS if asked else None,
+                evidence="\n".join(weaker[:20]), key="; ".join(weaker), effect=effect,
             ))  # fmt: skip
     return tuple(out)
+
+
+def _weight(key: str, old: Any, new: Any, had: dict[str, Any], has: dict[str, Any]) -> Effect:
+    """Of one lost demand: advice beyond what strict holds, a question of style or where something came in exchange."""
+    plain = _plain_key(key)
+    strict = had.get("mypy.strict") is True and has.get("mypy.strict") is True
+    if strict and isinstance(old, bool) and re.fullmatch(r"mypy\.\w+", plain) and not _IN_STRICT.fullmatch(plain):
+        return Effect.ADVISES
+    return Effect.ASKS if _matter_of_style(key, old, new) or _exchanged(key, old, new, had, has) else Effect.BLOCKS
 
 
 def _matter_of_style(key: str, old: Any, new: Any) -> bool:
@@ -126,8 +131,6 @@ def _exchanged(key: str, old: Any, new: Any, had: dict[str, Any], has: dict[str,
     def used(table: dict[str, Any]) -> set[str]:
         return {t for k in table if (t := _tool(k)) in _TYPE_CHECKERS}
 
-    if had.get("mypy.strict") is True is has.get("mypy.strict") and re.fullmatch(r"mypy\.\w+", _plain_key(key)) and not _IN_STRICT.fullmatch(_plain_key(key)) and not paths:  # fmt: skip
-        return True  # it stays strict; what it was told beyond that is for people
     others = {t for t in used(has) - used(had) if has.get(f"{t}.typecheckingmode") not in ("off", False)}
     switches = [k for k, v in has.items() if _tool(k) == tool and v is True and had.get(k) is not True]
     return tool in used(has) and bool(others or any(_TRUE_IS_STRICT.search(k.rsplit(".", 1)[-1]) for k in switches))

@@ -18,7 +18,7 @@ _MADE = frozenset({
 
 
 def left_out(evidence: Evidence, key: str, before: dict[str, Any], after: dict[str, Any]) -> Effect | None:
-    """What new entries of an exclusion mean: None where no file is left out that was not, ASKS where none exists (yet), else BLOCKS.
+    """What new entries of an exclusion mean: None where no file is left out that was not, ADVISES where none exists (yet), else BLOCKS.
 
     `exclude` and `extend-exclude` are one list in two spellings.
     """
@@ -30,7 +30,7 @@ def left_out(evidence: Evidence, key: str, before: dict[str, Any], after: dict[s
     there = {g for g in gained if g in parts or (any(sign in g for sign in "*?[^$(|\\") and g not in _MADE)}
     if there:
         return Effect.BLOCKS
-    return Effect.ASKS if gained - _MADE else None
+    return Effect.ADVISES if gained - _MADE else None
 
 
 def _folders(path: str) -> list[str]:

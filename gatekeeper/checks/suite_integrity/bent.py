@@ -9,9 +9,11 @@ from gatekeeper.checks.suite_integrity.departed import lost_its_imports
 from gatekeeper.checks.suite_integrity.situation import BAD, Situation, near, place
 from gatekeeper.checks.suite_integrity.vanished import describe
 from gatekeeper.domain.finding import Finding, finding
+from gatekeeper.domain.globs import matches_any
 from gatekeeper.domain.instruments import InstrumentKind
 from gatekeeper.domain.testrun import Outcome
 from gatekeeper.domain.ticket import PermitKind
+from gatekeeper.domain.verdict import Effect
 from gatekeeper.formats import python_code
 from gatekeeper.formats.python_following import follows
 
@@ -25,6 +27,9 @@ _INTERFACE = re.compile(
     r"|\.go:\d+:\d+: (?:undefined: |(?:not enough|too many) arguments|cannot use |assignment mismatch|unknown field|.* undefined \(type)"
 )
 _WORD = re.compile(r"[\w-]+")
+_MENDS_TESTS = re.compile(
+    r"\b(?:updat|adapt|adjust|correct|fix|repair)\w*\b[^.;\n]{0,40}\btests?\b(?! (?:data|for|of|that)\b)", re.IGNORECASE
+)
 _FOREIGN = re.compile(r"(?:module|cannot import name '\w+' from|No module named) '([\w.]+)'")
 _STRICTER = ("XPASS(strict)", "Unexpected success", "unexpected success")
 
@@ -68,8 +73,20 @@ def bent(situation: Situation) -> list[Finding]:
         seen = "\n".join(f"{i}: {describe(situation, i)}" for i in ids[:10])
         what = f"{ids[0]}" + (f" and {len(ids) - 1} more" if len(ids) > 1 else "")
         message = f"{what}: the target branch's version fails on this code; it passes only with the changed {path}."
-        out.append(finding(code, message, path=path, line=line, evidence=f"{seen}\n{detail}", key=path))
+        effect = Effect.ASKS if code == "EXPECTATION_BENT" and _tests_are_the_task(situation) else None
+        out.append(finding(code, message, path=path, line=line, evidence=f"{seen}\n{detail}", key=path, effect=effect))
     return out
+
+
+def _tests_are_the_task(situation: Situation) -> bool:
+    """The ticket speaks of mending tests, lets no code be changed, and none was: the code is not what was to be repaired."""
+    ticket, base = situation.evidence.ticket, situation.evidence.base
+    code = [p for p in base.entries if p.endswith(".py") and situation.kind(p) is None]
+    return (
+        any(_MENDS_TESTS.search(row) for row in (ticket.title, *ticket.goal.splitlines()))
+        and not any(matches_any(ticket.allowed, p) for p in code)
+        and all(situation.kind(p) is not None or not p.endswith(".py") for p in situation.changed)
+    )
 
 
 def _explained(situation: Situation, test_id: str, path: str, name: str) -> bool:

@@ -41,7 +41,7 @@ def superseded(situation: Situation, path: str, name: str, gone: list[str]) -> b
 
 def _cases(test: TestFunction) -> set[str]:
     """Texts of a test that are long enough to tell one case from another."""
-    return {c for c in test.material.constants if c.startswith(("'", '"')) and len(c) > _LONG}
+    return {" ".join(c.split()) for c in test.material.constants if c.startswith(("'", '"')) and len(c) > _LONG}
 
 
 def _called(situation: Situation, path: str, name: str, *, base: bool) -> frozenset[str]:

@@ -24,6 +24,11 @@ _KNOWN_OWNERS = _PLATFORM | {
 """Owners of actions that everybody uses; one of theirs that is pinned to a commit needs nobody's attention."""
 _SHA = re.compile(r"[0-9a-f]{40}|sha256:[0-9a-f]{64}")
 _PIPE = re.compile(r"\b(?:curl|wget|fetch|iwr|invoke-webrequest)\b[^\n;]*\|\s*(?:sudo\s+(?:-\S+\s+)*)?(?:\S*/)?(?:env\s+)?(?:ba|z|da|k)?(?:sh|python[0-9.]*|node|perl|ruby|iex)\b|\b(?:ba|z)?sh\s+(?:-c\s+)?[\"']?[<$]\(\s*(?:curl|wget)|\beval\s+[\"']?\$\(\s*(?:curl|wget)", re.IGNORECASE)  # fmt: skip
+_INSTALLER = re.compile(
+    r"\s[\"']?https://(?:astral\.sh/uv/(?:[\d.]+/)?install\.sh|sh\.rustup\.rs/?|install\.python-poetry\.org/?|pdm-project\.org/install-pdm\.py"
+    r"|get\.pnpm\.io/install\.sh|bun\.sh/install|deno\.land/install\.sh|just\.systems/install\.sh)[\"']?\s*\|\s*(?:ba)?(?:sh|python3?)\b"
+)
+"""The documented way to install a tool that everybody knows, from its maker over TLS."""
 _BACKSLASH = re.compile(r"\\\r?\n")
 _RUNNERS = {
     "os.system", "os.popen", "os.execv", "os.execvp", "os.spawnl", "subprocess.run", "subprocess.call", "subprocess.Popen",
@@ -191,7 +196,8 @@ def _downloads(path: str, before: str, after: str) -> Iterable[Finding]:
     had = {m.group(0) for m in _PIPE.finditer(_BACKSLASH.sub(" ", before[:1_000_000]))}
     fresh = [m.group(0) for m in _PIPE.finditer(_BACKSLASH.sub(" ", after[:1_000_000])) if m.group(0) not in had]
     if fresh:
-        yield finding("DOWNLOAD_EXECUTED", f"{path} feeds a download into an interpreter: {fresh[0][:200]}", path=path, line=_line(after, fresh[0][:30]))  # fmt: skip
+        effect = Effect.ASKS if all(_INSTALLER.search(f) for f in fresh) else None
+        yield finding("DOWNLOAD_EXECUTED", f"{path} feeds a download into an interpreter: {fresh[0][:200]}", path=path, line=_line(after, fresh[0][:30]), effect=effect)  # fmt: skip
 
 
 def _uses(content: str) -> dict[str, str]:

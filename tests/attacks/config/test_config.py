@@ -255,8 +255,8 @@ def test_a_type_checker_that_is_exchanged_goes_to_a_person(after, effect):
     assert [(f.code, f.effect.value) for f in found] == [("LIMIT_LOWERED", effect)]
 
 
-@pytest.mark.parametrize(("gone", "effect"), [("warn_unreachable = true\n", "asks"), ("warn_return_any = true\n", None), ("strict = true\n", "blocks"), ("'src', ", "blocks")])  # fmt: skip
-def test_what_goes_beyond_strict_is_for_people(gone, effect):
+@pytest.mark.parametrize(("gone", "effect"), [("warn_unreachable = true\n", "advises"), ("warn_return_any = true\n", None), ("strict = true\n", "blocks"), ("'src', ", "blocks")])  # fmt: skip
+def test_what_goes_beyond_strict_is_told(gone, effect):
     strict = TYPED + "strict = true\nwarn_return_any = true\n"
     found = check(tree_evidence({**MYPY, "pyproject.toml": strict}, {"pyproject.toml": strict.replace(gone, "")}))
     assert [f.effect.value for f in found] == ([effect] if effect else [])
@@ -412,7 +412,7 @@ def test_exceptions_that_moved_along_are_no_new_ones(moved, codes):
     [
         ("extend-exclude = venv, docs, .eggs, build", None),
         ("exclude = venv, docs, .tox", None),
-        ("extend-exclude = venv, docs, tasks.py", "asks"),
+        ("extend-exclude = venv, docs, tasks.py", "advises"),
         ("extend-exclude = venv, docs, src", "blocks"),
         ("extend-exclude = venv, docs, src/shop", "blocks"),
         ("extend-exclude = venv, docs, ./src/shop/a.py", "blocks"),

@@ -39,6 +39,7 @@ def judge() -> Judge:
         permits: Sequence[Permit] = (),
         detail: str = "",
         goal: str | None = None,
+        allowed: Sequence[str] = ("**",),
     ) -> dict[str, Finding]:
         roles = (
             (RunRole.BASE, was),
@@ -47,7 +48,7 @@ def judge() -> Judge:
             (RunRole.NEW_TESTS_ON_BASE, probed),
         )
         runs = [_with_detail(build_run(o, role=r), detail) for r, o in roles if o is not None]
-        ticket = build_ticket(permits=permits)
+        ticket = build_ticket(allowed=allowed, permits=permits)
         ticket = ticket if goal is None else replace(ticket, goal=goal)
         evidence = build_evidence(base, merged, runs=runs, ticket=ticket)
         return {f.code: f for f in suite_integrity.check(evidence)}

@@ -159,3 +159,19 @@ def test_a_permit_with_tests_and_their_file_covers_these_tests_alone(judge, name
         {T: BASE}, {T: FLIPPED}, was={ID: "failed"}, now={ID: "passed"}, restored={ID: "failed"}, permits=[permit]
     )
     assert ("EXPECTATION_BENT" in found) is stopped
+
+
+@pytest.mark.parametrize(
+    ("goal", "allowed", "code", "effect"),
+    [
+        ("Update the tests to what f() gives.", ["tests/**"], {}, Effect.ASKS),
+        ("Update the tests to what f() gives.", ["**"], {}, Effect.BLOCKS),
+        ("f(2) must be 7.", ["tests/**"], {}, Effect.BLOCKS),
+        ("Fix the test data loader.", ["tests/**"], {}, Effect.BLOCKS),
+        ("Update the tests to what f() gives.", ["tests/**"], {"m.py": "f = abs\n"}, Effect.BLOCKS),
+    ],
+)
+def test_a_ticket_for_tests_alone_lets_people_decide_about_a_red_one(judge, goal, allowed, code, effect):
+    before, after = {T: BASE, "m.py": "f = int\n"}, {T: FLIPPED, "m.py": "f = int\n", **code}
+    runs = {"was": {ID: "failed"}, "now": {ID: "passed"}, "restored": {ID: "failed"}}
+    assert judge(before, after, **runs, goal=goal, allowed=allowed)["EXPECTATION_BENT"].effect is effect
