@@ -188,7 +188,7 @@ def test_a_broken_tool_is_undecided_with_blame_gate_and_one_json_object(case, tm
     [
         ("gatekeeper.adapters.kingfisher_scanner.scanner", "KingfisherScanner"),
         ("gatekeeper.adapters.bubblewrap_sandbox", "BubblewrapSandbox"),
-        ("gatekeeper.adapters.rego_policy", "RegoPolicy"),
+        ("gatekeeper.adapters.rego_policy.engine", "RegoPolicy"),
         ("gatekeeper.adapters.git_mirror", "GitMirror"),
     ],
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-import time
+import threading
 from typing import Any
 
 import pytest
@@ -186,21 +186,21 @@ def test_refused_calls_pile_nothing_up(server: Running):
         refusal(server, "ArtifactService.UploadArtifact", [b""], "agent")
 
     def objects() -> int:
-        """The lowest count of a second: the ends of the last calls take a moment."""
-        counts, end = [], time.monotonic() + 1.0
-        while time.monotonic() < end:
-            gc.collect()
-            counts.append(len(gc.get_objects()))
-            time.sleep(0.05)
-        return min(counts)
+        """What is left once the server's loop has gone round."""
+        done = threading.Event()
+        server.loop.call_soon_threadsafe(done.set)
+        assert done.wait(60)
+        gc.collect()
+        return len(gc.get_objects())
 
     for _ in range(3):
         once()
-    before = objects()
+    before = min(objects() for _ in range(20))
     for _ in range(10):
         once()
-    # Ten times some 70 calls: what grew by a single object a call would show.
-    assert objects() - before < 300
+    # Ten times some 70 calls: what grew by a single object a call would show. The ends of the last calls take a moment,
+    # and how long that is depends on the machine; what stays for good stays for all rounds.
+    assert any(objects() - before < 300 for _ in range(400))
 
 
 def test_every_answer_can_be_parsed(server: Running):
