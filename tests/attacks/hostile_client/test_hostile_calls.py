@@ -342,7 +342,7 @@ def _varint(value: int) -> bytes:
     return bytes([*out, value])
 
 
-def _until(condition, seconds: float = 10.0) -> None:
+def _until(condition, seconds: float = 60.0) -> None:
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "it did not come to that"

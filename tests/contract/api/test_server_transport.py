@@ -338,7 +338,7 @@ def test_generated_stubs_work(service):
         assert answer == cp.ListChangesResponse()
 
 
-def _until(condition, seconds: float = 10.0) -> None:
+def _until(condition, seconds: float = 60.0) -> None:
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "it did not come to that"
