@@ -77,6 +77,7 @@ def weakened_limits(evidence: Evidence) -> tuple[Finding, ...]:
             and not _kept_elsewhere(key, before.get(key), after.get(key), moved)
             and not _of_strangers(evidence, key)
             and not _came_from(key, before.get(key), after.get(key), earlier)
+            and not _never_selected(key, before, after)
         }
         excluded = {k: left_out(evidence, k, before, after) for k in lost if re.search(r"(?:^|[.-])exclude$", k)}
         arrived = {t for t in map(_tool, lost) if all(before.get(k) is None for k in lost if _tool(k) == t)}
@@ -159,6 +160,25 @@ def _settings_elsewhere(evidence: Evidence, path: str, *, base: bool = False) ->
             content = text(evidence.base if base else evidence.merged, changed.path) or ""
             found |= {_plain_key(k): v for k, v in (read(changed.path, content) or {}).items()}
     return found
+
+
+def _never_selected(key: str, before: dict[str, Any], after: dict[str, Any]) -> bool:
+    """Exceptions from rules that the same change makes a linter look at: less than all of what is new is still more."""
+    stem, _, name = key.rpartition(".")
+    if not re.fullmatch(r"(?:extend[_-])?ignore", name):
+        return False
+    old, new = (
+        {w for s in ("select", "extend-select", "extend_select") for w in words(t.get(f"{stem}.{s}"))}
+        for t in (before, after)
+    )
+    gained = [w for w in words(after.get(key)) if w not in words(before.get(key))]
+    known = any(g.startswith(c) or c.startswith(g) for g in gained for c in old)
+    return (
+        bool(old and gained)
+        and not known
+        and "ALL" not in old
+        and all(any(g.startswith(c) for c in new - old) for g in gained)
+    )
 
 
 def _came_from(key: str, old: Any, new: Any, earlier: dict[str, Any]) -> bool:
@@ -244,6 +264,8 @@ def _weaker(key: str, old: Any, new: Any) -> str | None:
     if name in ("files", "include", "source", "packages"):
         # A folder in place of one that lies in it: `src` for `src/shop`.
         lost = [w for w in lost if not any(f"{w.rstrip('/')}/".startswith(f"{g.rstrip('/')}/") for g in gained)]
+    if re.search(r"select$", name):
+        lost = [w for w in lost if not any(w.startswith(g) for g in words(new))]  # `TC` holds `TCH` and `TC001`
     if name in ("exclude_also", "exclude_lines"):
         gained = [w for w in gained if not _NEVER_RUN.fullmatch(w)]
     if (

@@ -451,3 +451,21 @@ def test_errors_that_were_ignored_may_count_again():
     assert [f.code for f in check(tree_evidence(repo, {".coveragerc": "[report]\nignore_errors = True\n"}))] == [
         "LIMIT_LOWERED"
     ]
+
+
+RUFF = "[tool.ruff.lint]\nselect = ['E', 'F', 'TCH']\nignore = ['E501']\n"
+
+
+@pytest.mark.parametrize(
+    ("select", "ignore", "codes"),
+    [
+        ("'E', 'F', 'TC', 'PYI'", "'E501', 'PYI036'", []),
+        ("'E', 'F', 'TC', 'PYI'", "'E501', 'F821'", ["LIMIT_LOWERED"]),
+        ("'E', 'F', 'TC', 'PYI'", "'E501', 'PYI036', 'F'", ["LIMIT_LOWERED"]),
+        ("'E', 'F', 'TC001'", "'E501'", ["LIMIT_LOWERED"]),
+        ("'E', 'F', 'PYI'", "'E501'", ["LIMIT_LOWERED"]),
+    ],
+)
+def test_exceptions_from_new_rules_are_no_loss(select, ignore, codes):
+    after = f"[tool.ruff.lint]\nselect = [{select}]\nignore = [{ignore}]\n"
+    assert [f.code for f in check(tree_evidence({"pyproject.toml": RUFF}, {"pyproject.toml": after}))] == codes
