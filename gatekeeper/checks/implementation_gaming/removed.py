@@ -132,9 +132,22 @@ def _followed(evidence: Evidence, old: str, new: str) -> bool:
 
 def _spoken_of(evidence: Evidence, name: str) -> bool:
     """The ticket undoes an earlier change, or one of its sentences says that this very thing is to go."""
-    if evidence.ticket.title.strip().lower().startswith(("revert ", 'revert"')):
+    if _reverts(evidence):
         return True
     return says_to_go(_plan(evidence), rf"{re.escape(name.rsplit('.', maxsplit=1)[-1])}(?!\w)")
+
+
+def _reverts(evidence: Evidence) -> bool:
+    return evidence.ticket.title.strip().lower().startswith(("revert ", 'revert"'))
+
+
+def _in_title(evidence: Evidence, name: str) -> bool:
+    """The title names it, words of it joined in any way: `send_async`, `send-async`, `send async`."""
+    parts = [re.escape(p) for p in re.split(r"[_\W]+", name.rsplit(".", maxsplit=1)[-1]) if p]
+    return (
+        bool(parts)
+        and re.search(rf"(?<![^\W_]){'[-_ ]?'.join(parts)}(?![^\W_])", evidence.ticket.title, re.IGNORECASE) is not None
+    )
 
 
 def _plan(evidence: Evidence) -> tuple[str, ...]:
@@ -142,10 +155,12 @@ def _plan(evidence: Evidence) -> tuple[str, ...]:
 
 
 def _weight(evidence: Evidence, names: list[str], successors: dict[str, str], before: ast.Module) -> Effect | None:
-    """Advice where the ticket asks for the end of what had warned of it, a question where one of the two explains it."""
+    """Advice where the ticket asks for the end of what had warned of it or undoes it by name, a question where less explains it."""
     ending = announced(before)
     ended = {n for n in names if n in ending or n.split(".")[0] in ending}
     if len(ended) == len(names) and says_that_deprecated_things_go(_plan(evidence)):
+        return Effect.ADVISES
+    if _reverts(evidence) and all(_in_title(evidence, n) for n in names):
         return Effect.ADVISES
     return Effect.ASKS if all(successors[n] or n in ended or _spoken_of(evidence, n) for n in names) else None
 

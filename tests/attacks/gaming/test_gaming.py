@@ -263,6 +263,9 @@ def test_a_class_on_one_that_warned_ends_with_it():
     ("title", "goal", "effect"),
     [
         ('Revert "Add labels"', "", "asks"),
+        ('Revert "Merge feature/label"', "", "advises"),
+        ('Revert "Merge feature/label-maker-2"', "Tidy.", "advises"),
+        ('Revert "Merge feature/labels"', "", "asks"),
         ("Tidy up", "Remove the function `label`; nobody calls it.", "asks"),
         ("Tidy up", "Fix area. Do not remove label.", "blocks"),
         ("Tidy up", "Remove the trailing blanks.\nThe function label strips.", "blocks"),
