@@ -6,8 +6,8 @@ import posixpath
 import re
 
 from gatekeeper.checks.suite_integrity.departed import lost_its_imports
+from gatekeeper.checks.suite_integrity.shown import describe
 from gatekeeper.checks.suite_integrity.situation import BAD, Situation, near, place
-from gatekeeper.checks.suite_integrity.vanished import describe
 from gatekeeper.domain.finding import Finding, finding
 from gatekeeper.domain.globs import matches_any
 from gatekeeper.domain.instruments import InstrumentKind

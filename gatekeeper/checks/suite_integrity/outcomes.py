@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections import Counter
 
+from gatekeeper.checks.suite_integrity.shown import describe
 from gatekeeper.checks.suite_integrity.situation import Situation, place
-from gatekeeper.checks.suite_integrity.vanished import describe
 from gatekeeper.domain.finding import Finding, finding
 from gatekeeper.domain.testrun import Outcome
 from gatekeeper.domain.ticket import PermitKind

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
 
-from gatekeeper.checks.suite_integrity.departed import PRIVATE, departed, run_in_their_own_module, warned_way_went
+from gatekeeper.checks.suite_integrity.departed import PRIVATE, departed, run_in_their_own_module
+from gatekeeper.checks.suite_integrity.parameters import lost_parameters, words_of
 from gatekeeper.checks.suite_integrity.prose import examples_kept
 from gatekeeper.checks.suite_integrity.renamed_classes import renamed_class
+from gatekeeper.checks.suite_integrity.shown import fails, passed, runs, seen_in_runs, silent, some
 from gatekeeper.checks.suite_integrity.situation import BAD, Situation
 from gatekeeper.checks.suite_integrity.superseded import superseded
 from gatekeeper.domain.finding import Finding, finding
@@ -23,10 +24,7 @@ _SHARE = 0.75
 _FOLLOWING = 0.5
 """The same share where the interface itself changed, so that names differ."""
 _REMOVES = (PermitKind.REMOVE_TESTS, PermitKind.REMOVE_FEATURE)
-_EDITS = (PermitKind.CHANGE_EXPECTATIONS, PermitKind.UPDATE_SNAPSHOTS)
-_MOST_ROWS = 500
 _INTERFACE = ("ImportError", "ModuleNotFoundError", "AttributeError", "NameError", "TypeError", "fixture '")
-_SILENT = {Outcome.SKIPPED, Outcome.XFAILED, Outcome.XPASSED}
 
 
 def vanished(situation: Situation) -> list[Finding]:
@@ -45,18 +43,13 @@ def vanished(situation: Situation) -> list[Finding]:
         gone = [
             i
             for i in gone
-            if not situation.permits(_REMOVES, test_id=i, path=path, words=_words(situation, path, name))
+            if not situation.permits(_REMOVES, test_id=i, path=path, words=words_of(situation, path, name))
         ]
         if gone:
             found = _explain(situation, path, name, gone)
             if found is not None:
                 out.append(found)
     return out
-
-
-def _words(situation: Situation, path: str, name: str) -> str:
-    test = situation.function(path, name, base=True)
-    return f"{name} {' '.join(test.material.names)}" if test else name
 
 
 def _explain(situation: Situation, path: str, name: str, gone: list[str]) -> Finding | None:
@@ -75,10 +68,10 @@ def _explain(situation: Situation, path: str, name: str, gone: list[str]) -> Fin
     now = situation.function(path, name)
     still = merged.functions.get((path, name), [])
     if now is not None and still:
-        return _parameters(situation, path, test, now, gone)
-    failing = [i for i in gone if _fails(situation, i)]
+        return lost_parameters(situation, path, test, now, gone)
+    failing = [i for i in gone if fails(situation, i)]
     followers = [f for f in _followers(situation, test) if (f[0], f[1].name) != (path, name)]
-    speaking = [f for f in followers if _runs(situation, f) and not _silent(situation, f)]
+    speaking = [f for f in followers if runs(situation, f) and not silent(situation, f)]
     if speaking and not failing:
         return None
     twin = next((f for f in speaking if f[1].body == test.body), None)
@@ -86,22 +79,16 @@ def _explain(situation: Situation, path: str, name: str, gone: list[str]) -> Fin
         message = (
             f"{path}::{name} fails on this code; moved to {twin[0]}::{twin[1].name} it passes, with another set-up."
         )
-        return finding("EXPECTATION_BENT", message, path=twin[0], line=twin[1].line, evidence=_seen(situation, gone), key=f"{path}::{name}")  # fmt: skip
-    if followers and any(_silent(situation, f) for f in followers) and not speaking:
-        place_, follower = next(f for f in followers if _silent(situation, f))
+        return finding("EXPECTATION_BENT", message, path=twin[0], line=twin[1].line, evidence=seen_in_runs(situation, gone), key=f"{path}::{name}")  # fmt: skip
+    if followers and any(silent(situation, f) for f in followers) and not speaking:
+        place_, follower = next(f for f in followers if silent(situation, f))
         message = f"{path}::{name} became {place_}::{follower.name}, which is skipped or expected to fail."
-        return finding("TEST_SILENCED", message, path=place_, line=follower.line, evidence=_seen(situation, gone), key=f"{path}::{name}")  # fmt: skip
+        return finding("TEST_SILENCED", message, path=place_, line=follower.line, evidence=seen_in_runs(situation, gone), key=f"{path}::{name}")  # fmt: skip
     module = situation.module(path)
     left = module is not None and (name in module.functions or test.body in module.functions.values())
     if left:
         return _hidden(situation, path, name, gone, test)
     return _removed(situation, path, name, gone, test)
-
-
-def _fails(situation: Situation, test_id: str) -> bool:
-    """The base's own test fails on the change's code."""
-    restored = situation.restored
-    return restored is not None and any(restored.outcomes(test_id)[o] for o in BAD)
 
 
 def _followers(situation: Situation, test: TestFunction) -> list[tuple[str, TestFunction]]:
@@ -132,134 +119,6 @@ def _dedented(body: str) -> str:
     return re.sub(r"\\n(?: |\\t)+", r"\\n", body) if body.count("\\n") > 1 else ""
 
 
-def _runs(situation: Situation, follower: tuple[str, TestFunction]) -> bool:
-    merged = situation.merged
-    return merged is not None and (follower[0], follower[1].name) in merged.functions
-
-
-def _silent(situation: Situation, follower: tuple[str, TestFunction]) -> bool:
-    merged = situation.merged
-    ids = merged.functions.get((follower[0], follower[1].name), []) if merged else []
-    return bool(ids) and merged is not None and all(set(merged.outcomes(i)) <= _SILENT for i in ids)
-
-
-def _parameters(
-    situation: Situation, path: str, test: TestFunction, now: TestFunction, gone: list[str]
-) -> Finding | None:
-    """The function is still there; some of its parameter sets are not."""
-    if test.rows is not None and now.rows is not None and (test.rows or now.rows):
-        lost = Counter(test.rows) - Counter(now.rows)
-        come = list((Counter(now.rows) - Counter(test.rows)).elements())
-        if not lost and _as_many(situation, path, test.name, now.name):
-            return None
-        if lost and not any(_fails(situation, i) for i in gone):
-            others = [
-                f[1]
-                for f in situation.new_functions
-                if f[1].name != test.name and _runs(situation, f) and not _silent(situation, f)
-            ]
-            if _widened(list(lost.elements()), come):
-                return None  # the same values, and one more parameter
-            if not now.rows and all(_constants(row) <= set(now.material.constants) for row in lost):
-                return None  # the rows moved into the body
-            if all(any(_constants(row) <= set(t.material.constants) for t in others) for row in lost):
-                return None  # the rows became tests of their own
-        if lost and _expecting_otherwise(list(lost.elements()), come):
-            if all(
-                situation.permits(_EDITS, test_id=i, path=path, words=_words(situation, path, test.name)) for i in gone
-            ):
-                return None
-            if _passed(situation, gone) and all(_fails(situation, i) for i in gone):
-                message = (
-                    f"{path}::{now.name} expects otherwise of the same input: {_some(gone)} passed on the target branch and"
-                    " fails on this code."
-                )
-                return finding("EXPECTATION_FOLLOWS_CODE", message, path=path, line=now.line, evidence=_seen(situation, gone), key=f"{path}::{now.name}")  # fmt: skip
-    elif test.decorators == now.decorators and test.body == now.body:
-        if _as_many(situation, path, test.name, now.name):
-            return None  # made by unchanged code; only their names differ
-    elif not any(_fails(situation, i) for i in gone) and set(test.material.constants) <= set(now.material.constants):
-        return None
-    effect = None
-    if (
-        _passed(situation, gone)
-        and any(_fails(situation, i) for i in gone)
-        and warned_way_went(situation, path, test.name) is not None
-    ):
-        effect = Effect.ASKS  # rows of what the code warned against and warns no more; ids with numbers change along
-    elif superseded(situation, path, test.name, gone):
-        effect = Effect.ASKS
-    message = f"{len(gone)} parameter set(s) of {path}::{now.name} that the target branch runs are gone: {_some(gone)}."
-    return finding("PARAMETERS_REMOVED", message, path=path, line=now.line, evidence=_seen(situation, gone), key=f"{path}::{now.name}", effect=effect)  # fmt: skip
-
-
-def _widened(lost: list[str], come: list[str]) -> bool:
-    """Every lost row is the beginning, the end or the frame of a new one of its own that has more values."""
-    if len(lost) > len(come) or len(lost) > _MOST_ROWS:
-        return False
-    left = [_values(row) for row in come]
-    for row in lost:
-        parts = _values(row)
-        heir = next((new for new in left if len(new) > len(parts) and _within(parts, new)), None)
-        if heir is None:
-            return False
-        left.remove(heir)
-    return True
-
-
-def _expecting_otherwise(lost: list[str], come: list[str]) -> bool:
-    """Every lost row has an heir of its own: as many values, the same first one, at least one other."""
-    if len(lost) > len(come) or len(lost) > _MOST_ROWS:
-        return False
-    left = [_values(row) for row in come]
-    for row in lost:
-        parts = _values(row)
-        heir = next((new for new in left if len(new) == len(parts) > 1 and new[0] == parts[0]), None)
-        if heir is None:
-            return False
-        left.remove(heir)
-    return True
-
-
-def _values(row: str) -> list[str]:
-    """The values of one canonical parameter set."""
-    parts, depth, start = [], 0, 0
-    inner = row[1:-1] if row.startswith("(") and row.endswith(")") else row
-    quote = ""
-    for at, sign in enumerate(inner):
-        if quote:
-            quote = "" if sign == quote and inner[at - 1] != "\\" else quote
-        elif sign in "'\"":
-            quote = sign
-        elif sign in "([{":
-            depth += 1
-        elif sign in ")]}":
-            depth -= 1
-        elif sign == "," and not depth:
-            parts.append(inner[start:at].strip())
-            start = at + 1
-    return [*parts, inner[start:].strip()]
-
-
-def _within(parts: list[str], whole: list[str]) -> bool:
-    """The parts stand in the whole in their order."""
-    rest = iter(whole)
-    return all(any(part == other for other in rest) for part in parts)
-
-
-def _as_many(situation: Situation, path: str, old: str, new: str) -> bool:
-    """The function yields at least as many results as before."""
-    before, merged = situation.before, situation.merged
-    if before is None or merged is None:
-        return False
-    return len(merged.functions.get((path, new), ())) >= len(before.functions.get((path, old), ()))
-
-
-def _constants(row: str) -> set[str]:
-    """Reprs of the constants of one canonical parameter set."""
-    return set(re.findall(r"Constant\(value=(.*?)\)(?=[,)\]]|$)", row)) - {"None"}
-
-
 def _hidden(situation: Situation, path: str, name: str, gone: list[str], test: TestFunction) -> Finding:
     module = situation.module(path)
     owner = name.rsplit("::", 1)[0] + "::" if "::" in name else ""
@@ -271,7 +130,9 @@ def _hidden(situation: Situation, path: str, name: str, gone: list[str], test: T
     why = f" ({notes[0][0]}, line {notes[0][1]})" if notes else ""
     message = f"{path}::{name} is still in the source and no longer collected{why}."
     line = notes[0][1] if notes else test.line
-    return finding("TEST_HIDDEN", message, path=path, line=line, evidence=_seen(situation, gone), key=f"{path}::{name}")
+    return finding(
+        "TEST_HIDDEN", message, path=path, line=line, evidence=seen_in_runs(situation, gone), key=f"{path}::{name}"
+    )
 
 
 def _removed(situation: Situation, path: str, name: str, gone: list[str], test: TestFunction | None) -> Finding | None:
@@ -280,17 +141,15 @@ def _removed(situation: Situation, path: str, name: str, gone: list[str], test: 
     ran = [i for i in gone if not _never_ran(situation, i)] or gone
     if (
         path.endswith(".py")
-        and _passed(situation, ran)
+        and passed(situation, ran)
         and any(p != path and p.endswith(".py") for p in situation.changed)
     ):
         why = departed(situation, path, name, ran)
         if why == PRIVATE:
             return None
-    if test is not None and _passed(situation, ran) and _interface(situation, ran):
+    if test is not None and passed(situation, ran) and _interface(situation, ran):
         new = [
-            f
-            for f in situation.new_functions
-            if f[1].name != name and _runs(situation, f) and not _silent(situation, f)
+            f for f in situation.new_functions if f[1].name != name and runs(situation, f) and not silent(situation, f)
         ]
         if any(test.material.within(t.material, _FOLLOWING) for _, t in new) and any(
             p != path for p in situation.changed
@@ -302,19 +161,19 @@ def _removed(situation: Situation, path: str, name: str, gone: list[str], test: 
             message += (
                 "; it can not run any more because the interface it uses changed, and another test took its place."
             )
-            return finding("TEST_FOLLOWS_INTERFACE", message, path=path, evidence=_seen(situation, gone), key=f"{path}::{name}")  # fmt: skip
+            return finding("TEST_FOLLOWS_INTERFACE", message, path=path, evidence=seen_in_runs(situation, gone), key=f"{path}::{name}")  # fmt: skip
     if why:
-        return finding("TEST_FOLLOWS_INTERFACE", f"{message}; {why}.", path=path, evidence=_seen(situation, gone), key=f"{path}::{name}")  # fmt: skip
+        return finding("TEST_FOLLOWS_INTERFACE", f"{message}; {why}.", path=path, evidence=seen_in_runs(situation, gone), key=f"{path}::{name}")  # fmt: skip
     effect = None
-    if test is None and not any(_fails(situation, i) for i in gone) and _no_fewer(situation):
+    if test is None and not any(fails(situation, i) for i in gone) and _no_fewer(situation):
         # Another language, or tests made at run time: a new name can not be told from a loss.
         effect = Effect.ASKS
     if test is not None and superseded(situation, path, name, ran):
         effect = Effect.ASKS
         message += "; it fails on this code, and new tests of the same function say otherwise"
     line = test.line if test else None
-    which = "" if gone == [f"{path}::{name}"] else f": {_some(gone)}"
-    return finding("TEST_REMOVED", f"{message}{which}.", path=path, line=line, evidence=_seen(situation, gone), key=f"{path}::{name}", effect=effect)  # fmt: skip
+    which = "" if gone == [f"{path}::{name}"] else f": {some(gone)}"
+    return finding("TEST_REMOVED", f"{message}{which}.", path=path, line=line, evidence=seen_in_runs(situation, gone), key=f"{path}::{name}", effect=effect)  # fmt: skip
 
 
 def _never_ran(situation: Situation, test_id: str) -> bool:
@@ -336,33 +195,6 @@ def _no_fewer(situation: Situation) -> bool:
     return before is not None and merged is not None and len(merged.by_id) >= len(before.by_id)
 
 
-def _passed(situation: Situation, ids: Iterable[str]) -> bool:
-    return situation.before is not None and all(Outcome.PASSED in situation.before.outcomes(i) for i in ids)
-
-
-def _some(ids: list[str]) -> str:
-    return ", ".join(ids[:5]) + (f" and {len(ids) - 5} more" if len(ids) > 5 else "")
-
-
-def _seen(situation: Situation, ids: list[str]) -> str:
-    """What each run showed of these tests."""
-    return "\n".join(f"{test_id}: {describe(situation, test_id)}" for test_id in ids[:10])
-
-
-def describe(situation: Situation, test_id: str) -> str:
-    """`passed on the target branch, failed with the target's tests on this code, not collected on the merge result`."""
-    parts = []
-    for results, where in (
-        (situation.before, "on the target branch"),
-        (situation.restored, "on the change's code with the target's own tests"),
-        (situation.merged, "on the merge result"),
-    ):
-        if results is not None:
-            seen = "/".join(o.value for o in results.outcomes(test_id)) or "not collected"
-            parts.append(f"{seen} {where}")
-    return ", ".join(parts)
-
-
 def _by_source(situation: Situation) -> list[Finding]:
     """Where no run shows single tests: the sources alone. Weaker, so a person is asked."""
     out = []
@@ -374,7 +206,7 @@ def _by_source(situation: Situation) -> list[Finding]:
             if situation.function(path, name) is not None or _followers(situation, test):
                 continue
             if not situation.permits(
-                _REMOVES, test_id=f"{path}::{name}", path=path, words=_words(situation, path, name)
+                _REMOVES, test_id=f"{path}::{name}", path=path, words=words_of(situation, path, name)
             ):
                 message = f"{path}::{name} is gone; no run shows single tests, so the sources alone were compared."
                 out.append(finding("TEST_REMOVED", message, path=path, line=test.line, key=f"{path}::{name}", effect=Effect.BLOCKS))  # fmt: skip

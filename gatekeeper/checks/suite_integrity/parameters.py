@@ -1,0 +1,142 @@
+"""Parameter sets of a test that is still there, and what became of those that are not."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+from gatekeeper.checks.suite_integrity.departed import warned_way_went
+from gatekeeper.checks.suite_integrity.shown import fails, passed, runs, seen_in_runs, silent, some
+from gatekeeper.checks.suite_integrity.situation import Situation
+from gatekeeper.checks.suite_integrity.superseded import superseded
+from gatekeeper.domain.finding import Finding, finding
+from gatekeeper.domain.ticket import PermitKind
+from gatekeeper.domain.verdict import Effect
+from gatekeeper.formats.python_source import TestFunction
+
+_EDITS = (PermitKind.CHANGE_EXPECTATIONS, PermitKind.UPDATE_SNAPSHOTS)
+_MOST_ROWS = 500
+
+
+def lost_parameters(
+    situation: Situation, path: str, test: TestFunction, now: TestFunction, gone: list[str]
+) -> Finding | None:
+    """The function is still there; some of its parameter sets are not."""
+    if test.rows is not None and now.rows is not None and (test.rows or now.rows):
+        lost = Counter(test.rows) - Counter(now.rows)
+        come = list((Counter(now.rows) - Counter(test.rows)).elements())
+        if not lost and _as_many(situation, path, test.name, now.name):
+            return None
+        if lost and not any(fails(situation, i) for i in gone):
+            others = [
+                f[1]
+                for f in situation.new_functions
+                if f[1].name != test.name and runs(situation, f) and not silent(situation, f)
+            ]
+            if _widened(list(lost.elements()), come):
+                return None  # the same values, and one more parameter
+            if not now.rows and all(_constants(row) <= set(now.material.constants) for row in lost):
+                return None  # the rows moved into the body
+            if all(any(_constants(row) <= set(t.material.constants) for t in others) for row in lost):
+                return None  # the rows became tests of their own
+        if lost and _expecting_otherwise(list(lost.elements()), come):
+            if all(
+                situation.permits(_EDITS, test_id=i, path=path, words=words_of(situation, path, test.name))
+                for i in gone
+            ):
+                return None
+            if passed(situation, gone) and all(fails(situation, i) for i in gone):
+                message = (
+                    f"{path}::{now.name} expects otherwise of the same input: {some(gone)} passed on the target branch and"
+                    " fails on this code."
+                )
+                return finding("EXPECTATION_FOLLOWS_CODE", message, path=path, line=now.line, evidence=seen_in_runs(situation, gone), key=f"{path}::{now.name}")  # fmt: skip
+    elif test.decorators == now.decorators and test.body == now.body:
+        if _as_many(situation, path, test.name, now.name):
+            return None  # made by unchanged code; only their names differ
+    elif not any(fails(situation, i) for i in gone) and set(test.material.constants) <= set(now.material.constants):
+        return None
+    effect = None
+    if (
+        passed(situation, gone)
+        and any(fails(situation, i) for i in gone)
+        and warned_way_went(situation, path, test.name) is not None
+    ):
+        effect = Effect.ASKS  # rows of what the code warned against and warns no more; ids with numbers change along
+    elif superseded(situation, path, test.name, gone):
+        effect = Effect.ASKS
+    message = f"{len(gone)} parameter set(s) of {path}::{now.name} that the target branch runs are gone: {some(gone)}."
+    return finding("PARAMETERS_REMOVED", message, path=path, line=now.line, evidence=seen_in_runs(situation, gone), key=f"{path}::{now.name}", effect=effect)  # fmt: skip
+
+
+def _widened(lost: list[str], come: list[str]) -> bool:
+    """Every lost row is the beginning, the end or the frame of a new one of its own that has more values."""
+    if len(lost) > len(come) or len(lost) > _MOST_ROWS:
+        return False
+    left = [_values(row) for row in come]
+    for row in lost:
+        parts = _values(row)
+        heir = next((new for new in left if len(new) > len(parts) and _within(parts, new)), None)
+        if heir is None:
+            return False
+        left.remove(heir)
+    return True
+
+
+def _expecting_otherwise(lost: list[str], come: list[str]) -> bool:
+    """Every lost row has an heir of its own: as many values, the same first one, at least one other."""
+    if len(lost) > len(come) or len(lost) > _MOST_ROWS:
+        return False
+    left = [_values(row) for row in come]
+    for row in lost:
+        parts = _values(row)
+        heir = next((new for new in left if len(new) == len(parts) > 1 and new[0] == parts[0]), None)
+        if heir is None:
+            return False
+        left.remove(heir)
+    return True
+
+
+def _values(row: str) -> list[str]:
+    """The values of one canonical parameter set."""
+    parts, depth, start = [], 0, 0
+    inner = row[1:-1] if row.startswith("(") and row.endswith(")") else row
+    quote = ""
+    for at, sign in enumerate(inner):
+        if quote:
+            quote = "" if sign == quote and inner[at - 1] != "\\" else quote
+        elif sign in "'\"":
+            quote = sign
+        elif sign in "([{":
+            depth += 1
+        elif sign in ")]}":
+            depth -= 1
+        elif sign == "," and not depth:
+            parts.append(inner[start:at].strip())
+            start = at + 1
+    return [*parts, inner[start:].strip()]
+
+
+def _within(parts: list[str], whole: list[str]) -> bool:
+    """The parts stand in the whole in their order."""
+    rest = iter(whole)
+    return all(any(part == other for other in rest) for part in parts)
+
+
+def _as_many(situation: Situation, path: str, old: str, new: str) -> bool:
+    """The function yields at least as many results as before."""
+    before, merged = situation.before, situation.merged
+    if before is None or merged is None:
+        return False
+    return len(merged.functions.get((path, new), ())) >= len(before.functions.get((path, old), ()))
+
+
+def _constants(row: str) -> set[str]:
+    """Reprs of the constants of one canonical parameter set."""
+    return set(re.findall(r"Constant\(value=(.*?)\)(?=[,)\]]|$)", row)) - {"None"}
+
+
+def words_of(situation: Situation, path: str, name: str) -> str:
+    """What a permit may name of a test: its own name and the names that it uses."""
+    test = situation.function(path, name, base=True)
+    return f"{name} {' '.join(test.material.names)}" if test else name
