@@ -28,10 +28,6 @@ if TYPE_CHECKING:
     from gatekeeper.workflow.tools import Tools
 
 
-FIRST_S = 0.6
-"""How long the tests' own run goes before the loading of the secret rules: both are waited for, and it takes longer."""
-
-
 class Workers:
     """The worker processes of one check."""
 
@@ -42,11 +38,6 @@ class Workers:
     def take(self, policy: RegoPolicy | OpaPolicy, secrets: KingfisherScanner) -> None:
         """These are the ones."""
         self._policy, self._secrets = policy, secrets
-
-    def give_way(self) -> None:
-        """Tests begin to run."""
-        if self._secrets is not None:
-            self._secrets.give_way(FIRST_S)
 
     def end(self) -> None:
         """Nobody asks them any more."""
@@ -130,7 +121,6 @@ def check(
 
     def listen(state: str, detail: Mapping[str, Any]) -> None:
         if state == "RUNNING":  # the tests' own run is waited for: what comes after it is imported meanwhile
-            workers.give_way()
             beside(load_late_steps, signers.load_signing_code)
         elif state == "ATTEST":  # ending takes a moment
             beside(workers.end)

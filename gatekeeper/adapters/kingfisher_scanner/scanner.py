@@ -8,12 +8,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from gatekeeper.adapters.kingfisher_scanner.rule_worker import GIVING_WAY, LOAD_WALL_S, load, start
+from gatekeeper.adapters.kingfisher_scanner.rule_worker import LOAD_WALL_S, load, start
 from gatekeeper.domain.evidence import ScanHit, ScanReport
 from gatekeeper.domain.ports import ScanTarget
 from gatekeeper.errors import CouldNotCheck
 from gatekeeper.worker_process import Worker, WorkerError, share
 
+FIRST_S = 0.6
+"""How long the tests' own run goes before the loading of the rules: both are waited for, and it takes longer."""
 SCAN_WALL_S = 90.0
 """Wall limit of one target: several readings, each with the engine's own limit."""
 MAX_RESTARTS = 3
@@ -26,11 +28,12 @@ class KingfisherScanner:
     """Implements `domain.ports.SecretScanner`. Thread-safe, one scan at a time; call `close()` at the end."""
 
     def __init__(self, cache: Path, state: Path, pepper: bytes | None = None, begun: Worker | None = None) -> None:
-        """`begun` is a worker of `rule_worker.load` for the same places, from which nothing was read yet."""
+        """`begun` is a worker of `rule_worker.load` for the same places, from which nothing was read yet and which gives way."""
         self._cache, self._state = cache, state
         self._pepper = pepper
         self._worker = begun
         self._starting = begun is not None
+        self._gives_way = begun is not None
         self._fault: CouldNotCheck | None = None
         self._closed = False
         self._lock = threading.Lock()
@@ -49,21 +52,6 @@ class KingfisherScanner:
         """Load the rules now. Raises `CouldNotCheck` (SECRET_SCAN_FAILED, blame gate)."""
         with self._lock:
             self._ready()
-
-    def give_way(self, seconds: float) -> None:
-        """Let what else runs go first for this long at most; on a busy machine the rules must still be loaded in time."""
-        worker = self._worker
-        if worker is None:
-            return
-        share(worker.pid, GIVING_WAY)
-
-        def back() -> None:
-            if worker.usable:
-                share(worker.pid, 0)
-
-        timer = threading.Timer(seconds, back)
-        timer.daemon = True
-        timer.start()
 
     def close(self) -> None:
         """End the worker. The object cannot be used afterwards."""
@@ -155,6 +143,7 @@ class KingfisherScanner:
         try:
             worker = self._begin()
             if self._starting:
+                self._wait_for(worker)
                 self.cache_status = str(worker.answer(LOAD_WALL_S))
                 self._starting = False
         except WorkerError as error:
@@ -163,6 +152,22 @@ class KingfisherScanner:
             self._fault = fault
             raise
         return worker
+
+    def _wait_for(self, worker: Worker) -> None:
+        """Somebody waits for the rules now: the worker that gave way does so for a moment more, for the tests' own run
+        that began with this scan, and then takes its part. On a busy machine it would starve otherwise.
+        """
+        if not self._gives_way:
+            return
+        self._gives_way = False
+
+        def back() -> None:
+            if worker.usable:
+                share(worker.pid, 0)
+
+        timer = threading.Timer(FIRST_S, back)
+        timer.daemon = True
+        timer.start()
 
     def _failed(self, error: Exception) -> CouldNotCheck:
         self._drop()

@@ -24,10 +24,9 @@ from gatekeeper.domain.evidence import ScanHit, ScanReport
 from gatekeeper.domain.ports import ScanTarget
 from gatekeeper.errors import CouldNotCheck, InputError
 from gatekeeper.formats.semgrep_json import SemgrepReport, parse_semgrep
-from gatekeeper.worker_process import share
 
 _ROOM = "gatekeeper-scan-"
-NICENESS = 5
+NICENESS = 10
 _LEFT_SECONDS = 3600
 """Far longer than a scan may take."""
 RULES = Path(__file__).with_name("rules")
@@ -149,7 +148,6 @@ class SemgrepScanner:
                 # The tests' own run, which everybody waits for, comes first.
                 with contextlib.suppress(ProcessLookupError):
                     os.setpriority(os.PRIO_PROCESS, process.pid, NICENESS)
-                share(process.pid, NICENESS)
                 for what, limit in (
                     (resource.RLIMIT_AS, self._memory),
                     (resource.RLIMIT_FSIZE, self._output),
