@@ -94,7 +94,21 @@ def _results(suite: Suite, run: SuiteRun, control: SuiteRun | None, again: Flaky
         found.append(finding("TESTS_FAILED", message, key=f"{suite.name} rest", seen=seen))
     if test and not bad and _empty(run):
         message = f"Suite {suite.name} ran no test on the merge result (exit status {run.exit_code})."
-        return [finding("NO_TESTS_RAN", message, evidence=run.log[-2000:], key=suite.name, seen=_ends(run, control))]
+        seen = _ends(run, control)
+        if control is not None and not control.partial and _empty(control):
+            # What the target never had the change cannot have taken away.
+            message += " It runs none on the target branch either, so what the target says of its suites is at fault."
+            return [
+                finding(
+                    "NO_TESTS_RAN",
+                    message,
+                    evidence=run.log[-2000:],
+                    key=suite.name,
+                    seen=seen,
+                    blame=Blame.ENVIRONMENT,
+                )
+            ]
+        return [finding("NO_TESTS_RAN", message, evidence=run.log[-2000:], key=suite.name, seen=seen)]
     if test and run.exit_code and not bad:
         also = " It fails on the target branch too." if control and control.exit_code else ""
         message = f"Suite {suite.name} ended with exit status {run.exit_code} on the merge result.{also}"

@@ -15,7 +15,7 @@ SETTINGS = """\
 [[suite]]
 name = "tests"
 kind = "test"
-runner = "pytest"
+runner = "{runner}"
 
 [scope]
 # Files that any ticket may touch.
@@ -40,7 +40,7 @@ CLAIM = """\
 {
   "schema": "gatekeeper.claim/1",
   "head_sha": "the full id of the commit to judge",
-  "commands": [{"cmd": "python -m pytest -q --junitxml=report.xml", "exit_code": 0}],
+  "commands": [{"cmd": "COMMAND", "exit_code": 0}],
   "junit_xml": "the whole text of report.xml",
   "summary": "What was changed and why.",
   "risks": "What could go wrong.",
@@ -68,7 +68,15 @@ def _repository(directory: Path) -> int:
         raise UsageError(
             "USAGE", f"{str(directory)!r} is not a directory.", next_action="Give the root of a work tree."
         )
-    for name, content in ((".gatekeeper.toml", SETTINGS), ("ticket.json", TICKET), ("claim.json", CLAIM)):
+    if not (directory / ".git").exists():
+        raise UsageError(
+            "REPOSITORY_UNREADABLE",
+            f"{str(directory)!r} is not the root of a git work tree.",
+            next_action="Give the directory that holds .git, or run `git init` there first.",
+        )
+    runner, command = _runner(directory)
+    settings, claim = SETTINGS.replace("{runner}", runner), CLAIM.replace("COMMAND", command)
+    for name, content in ((".gatekeeper.toml", settings), ("ticket.json", TICKET), ("claim.json", claim)):
         path = directory / name
         try:
             with path.open("x", encoding="utf-8") as handle:
@@ -84,6 +92,21 @@ def _repository(directory: Path) -> int:
         "commits. Then: gatekeeper check --repo . --head <sha> --ticket ticket.json --claim claim.json"
     )
     return 0
+
+
+def _runner(directory: Path) -> tuple[str, str]:
+    """(runner, command of the claim) by what lies in the root: a first guess, which the operator sees and may change."""
+    if (directory / "go.mod").is_file():
+        return "go", "go test -json ./... > report.json"
+    package = directory / "package.json"
+    if package.is_file() and not any((directory / n).exists() for n in ("pyproject.toml", "setup.py", "setup.cfg")):
+        try:
+            text = package.read_text(encoding="utf-8", errors="replace")[:1_000_000]
+        except OSError:
+            text = ""
+        runner = next((r for r in ("vitest", "jest") if f'"{r}"' in text), "node")
+        return runner, {"node": "node --test", "jest": "npx jest", "vitest": "npx vitest run"}[runner]
+    return "pytest", "python -m pytest -q --junitxml=report.xml"
 
 
 def _machine() -> int:

@@ -239,7 +239,7 @@ def _next(outcome: Outcome, width: int) -> list[str]:
     words = {
         Verdict.ACCEPTED: "",
         Verdict.REJECTED: "mend what the reasons name, commit, check again (--brief FILE tells an agent)",
-        Verdict.NEEDS_HUMAN: "a reviewer looks with `gatekeeper review`; check again with the signed --approval",
+        Verdict.NEEDS_HUMAN: "a reviewer looks with `gatekeeper review`; check again with --trust (and --approval for a file of it)",
         Verdict.UNDECIDED: "do what the reasons name, then check again",
     }[outcome.verdict]
     return wrapped(f"next     {words}", "         ", width=width) if words else []

@@ -154,7 +154,13 @@ def register(app: typer.Typer) -> None:
             )
         )
         if out is None:
-            print(engines.attestation_store().put(source, looked_at.head, [signed.bundle]))
+            where = engines.attestation_store().put(source, looked_at.head, [signed.bundle])
+            print(where)
+            print(
+                f"signed; stored with {looked_at.head[:12]}. It counts where the reviewer's key is in the trust file:\n"
+                "  gatekeeper check ... --trust <trust file>",
+                file=sys.stderr,
+            )
             return 0
         try:
             out.write_text(signed.bundle + "\n", encoding="utf-8")

@@ -1,6 +1,10 @@
-"""ticket.json to a `Ticket`. Unknown fields are kept in the digest and have no effect; unknown permits are refused."""
+"""ticket.json to a `Ticket`. Unknown fields are kept in the digest and have no effect, but for one that looks like a misspelt
+guard; unknown permits are refused.
+"""
 
 from __future__ import annotations
+
+from difflib import get_close_matches
 
 from gatekeeper.domain.globs import problem
 from gatekeeper.domain.ticket import Budget, Permit, PermitKind, Risk, Ticket
@@ -10,12 +14,16 @@ from gatekeeper.formats.fields import Fields
 from gatekeeper.formats.strict_json import loads
 
 CODE = "TICKET_MALFORMED"
+_GUARDS = ("allowed", "forbidden", "permits", "suites", "verify", "risk")
+"""Fields that decide what is judged and how."""
+_KNOWN = frozenset({*_GUARDS, "schema", "id", "title", "goal", "budget", "acceptance"})
 
 
 def parse_ticket(data: bytes) -> Ticket:
     """Parse a ticket. Raises `InputError` (TICKET_MALFORMED), naming the field."""
     document = loads(data, what="ticket", code=CODE)
     ticket = Fields(document, what="ticket", code=CODE)
+    _no_misspelt_guard(ticket)
     allowed = _globs(ticket, "allowed")
     if not allowed:
         raise ticket.refuse("allowed", "a list with at least one glob; without one nothing may be changed")
@@ -47,6 +55,16 @@ def parse_ticket(data: bytes) -> Ticket:
         digest=ticket_digest,
         acceptance=ticket.texts("acceptance", limit=100),
     )
+
+
+def _no_misspelt_guard(ticket: Fields) -> None:
+    """A guard under a wrong name would be none, and nobody would hear of it."""
+    for name in ticket.table:
+        close = () if name in _KNOWN else get_close_matches(str(name)[:40].lower(), _GUARDS, 1, 0.8)
+        if close and close[0] not in ticket.table:
+            raise InputError(
+                CODE, f"The ticket has the unknown field {str(name)[:80]!r}; {close[0]!r} was meant, it seems."
+            )
 
 
 def _number_or_text(ticket: Fields, name: str) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from gatekeeper.config import Paths
 from gatekeeper.domain.decision import Approval
-from gatekeeper.domain.finding import Finding
+from gatekeeper.domain.finding import Finding, finding
 from gatekeeper.domain.gate_settings import (
     SigningKind,
     SigningSettings,
@@ -27,8 +27,12 @@ def approval_verifier(trust: bytes | None) -> Callable[..., tuple[tuple[Approval
     """Verifies approvals against the operator's trust file; without one no approval counts."""
 
     def verifier(bundles: Sequence[bytes], **binding: Any) -> tuple[tuple[Approval, ...], tuple[Finding, ...]]:
-        if trust is None or not bundles:
+        if not bundles:
             return (), ()
+        if trust is None:
+            many = "An approval is" if len(bundles) == 1 else f"{len(bundles)} approvals are"
+            message = f"{many} here, but no --trust file says which reviewers' keys count, so none counts."
+            return (), (finding("APPROVAL_WITHOUT_TRUST", message, key="trust"),)
         from gatekeeper.adapters.local_key_signer import verify_approvals
         from gatekeeper.formats.trust import parse_trust
 

@@ -25,7 +25,10 @@ class EnforcerRepository:
         self._path = path.absolute()
         if not self._path.is_dir():
             raise UsageError("REPOSITORY_UNREADABLE", f"There is no repository at {str(path)!r}.")
-        self._git_dir = Path(os.fsdecode(self._git("rev-parse", "--absolute-git-dir").stdout).rstrip("\n"))
+        found = self._git("rev-parse", "--absolute-git-dir", ok=(0, 128))
+        if found.returncode:
+            raise UsageError("REPOSITORY_UNREADABLE", f"{str(path)!r} is no git repository.")
+        self._git_dir = Path(os.fsdecode(found.stdout).rstrip("\n"))
 
     @property
     def git_dir(self) -> Path:

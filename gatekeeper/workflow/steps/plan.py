@@ -57,6 +57,9 @@ def suites_of(ticket: Ticket, settings_suites: tuple[Suite, ...]) -> tuple[Suite
             raise InputError(
                 "TICKET_UNKNOWN_SUITE",
                 f"The ticket asks for the suite {name!r}; the target branch has {sorted(known) or 'no settings file'}.",
+                next_action="Name a suite that is there."
+                if known
+                else "Commit .gatekeeper.toml on the target branch, or take `suites` out of the ticket and give it a `verify` command.",
             )
     suites = list(settings_suites)
     if ticket.verify:

@@ -59,6 +59,8 @@ def test_limits_blame_by_control(how) -> None:
 
 def test_no_tests_and_lost_records() -> None:
     assert codes(build_run({}, exit_code=0)) == {"NO_TESTS_RAN"}
+    assert [f.blame for f in found(build_run({}, exit_code=5), control())] == [Blame.CHANGE]
+    assert [f.blame for f in found(build_run({}, exit_code=5), control({}, exit_code=5))] == [Blame.ENVIRONMENT]
     assert codes(build_run({}, recorded=False), control()) == {"RECORDS_MISSING"}
     assert codes(build_run({}, recorded=False, expects_records=True)) == {"RECORDS_MISSING"}
     assert codes(build_run({}, recorded=False), control({}, recorded=False)) == set()
