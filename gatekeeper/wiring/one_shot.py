@@ -17,7 +17,7 @@ from gatekeeper.domain.finding import Finding, finding, from_error, ordered
 from gatekeeper.domain.ports import Limits
 from gatekeeper.domain.submission import Submission
 from gatekeeper.domain.verdict import Mode, Verdict, worst
-from gatekeeper.errors import GatekeeperError, UsageError
+from gatekeeper.errors import GatekeeperError, InputError, UsageError
 from gatekeeper.wiring import early, engines, machine, signers
 
 if TYPE_CHECKING:
@@ -136,7 +136,8 @@ def check(
             submission = replace(submission, approvals=(*submission.approvals, *_stored_approvals(tools, submission)))
             durable = MemoryDurable(step_table(tools), listen)
             timings = durable.timings_ms
-            durable.ahead(("fetch", "checkout"), submission)  # beside the reading of ticket and claim
+            if _readable(submission):  # nobody should wait for a fetch to hear that the ticket is broken
+                durable.ahead(("fetch", "checkout"), submission)  # beside the reading of the claim
             timings["start"] = round((time.perf_counter() - begun) * 1000, 1)
             outcome = verify(durable, submission, mode=Mode.LOCAL, started=started)
     except UsageError:
@@ -146,6 +147,16 @@ def check(
     except Exception as error:
         outcome = _undecided(submission, crash(error))
     return replace(outcome, timings_ms={**timings, "total": round((time.perf_counter() - begun) * 1000, 1)})
+
+
+def _readable(submission: Submission) -> bool:
+    from gatekeeper.formats.ticket import parse_ticket
+
+    try:
+        parse_ticket(submission.ticket)
+    except InputError:
+        return False
+    return True
 
 
 def beside(*work: Callable[[], object]) -> None:
