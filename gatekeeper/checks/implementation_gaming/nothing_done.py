@@ -39,6 +39,9 @@ _SAME_BEHAVIOUR = re.compile(
     r"\b(?:refactor\w*|clean\w*|tidy\w*|simplif\w*|renam\w*|reorder\w*|sort imports?)\b", re.IGNORECASE
 )
 _TESTS_ONLY = re.compile(r"\b(?:tests?|cover\w*|benchmarks?|prepar\w*|mov(?:e|es|ed|ing)|split\w*|merg(?:e|es|ing) (?:files|modules))\b", re.IGNORECASE)  # fmt: skip
+_PUBLISH = re.compile(
+    r"\b(?:publish\w*|export\w*|expos(?:e|es|ed|ing)|(?:public|named) constants?|constants?)\b", re.IGNORECASE
+)
 _SAID = re.compile(
     r"\b(?:fix(?:ed|es)?|repair(?:ed|s)?|implement(?:ed|s)?|correct(?:ed|s)?|solved?|resolved?|chang(?:ed|es)|now|handled?"
     r"|added?|adjust(?:ed|s)?)\b",
@@ -65,6 +68,8 @@ def nothing_done(evidence: Evidence, modules: Modules) -> tuple[Finding, ...]:
         evidence, modules, touched
     ):
         return ()
+    if _PUBLISH.search(goal) and any(_public_constants(evidence, p) for p in touched):
+        return ()  # nobody here reads it, and others are to
     effect = _effect(evidence, modules, goal, touched)
     if effect is None or (not wanted and not touched):
         return ()
@@ -73,6 +78,22 @@ def nothing_done(evidence: Evidence, modules: Modules) -> tuple[Finding, ...]:
     what = f"{', '.join(touched[:5])} do the same as before" if touched else "no file of the code is changed"
     message = f"The ticket asks for other behaviour ({ticket.title[:120]!r}); {what}."
     return (finding("NOTHING_DONE", message, path=touched[0] if touched else None, key="nothing", effect=effect),)
+
+
+def _public_constants(evidence: Evidence, path: str) -> set[str]:
+    """Names with a value that the module gives to whoever imports it, and did not before."""
+
+    def given(source: str | None) -> set[str]:
+        tree = python_code.parse(source)
+        names = set()
+        for node in tree.body if tree is not None else ():
+            if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
+                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+                empty = isinstance(node.value, ast.Constant) and node.value.value in (None, ...)
+                names |= {t.id for t in targets if isinstance(t, ast.Name) and t.id[0] != "_" and not empty}
+        return names
+
+    return given(text(evidence.merged, path)) - given(text(evidence.base, path))
 
 
 def _code_allowed(evidence: Evidence, modules: Modules) -> bool:

@@ -214,3 +214,22 @@ def test_a_list_of_dependencies_is_no_prose(path, found):
     evidence = tree_evidence(REPO, after, goal="Update what the developers use.")
     claim = replace(evidence.claim, summary="Everything is up to date now.")
     assert [c for c in codes(after, ticket=evidence.ticket, claim=claim) if c[0] == "NOTHING_DONE"] == found
+
+
+@pytest.mark.parametrize(
+    ("goal", "text", "found"),
+    [
+        ("Publish the highest discount for other packages.", "MAX_DISCOUNT = 50\n" + BASE, False),
+        ("Make the limit a named constant of the module.", "LIMIT: int = 50\n" + BASE, False),
+        ("order() must be stable.", "MAX_DISCOUNT = 50\n" + BASE, True),
+        ("Expose the limit to callers.", "_LIMIT = 50\n" + BASE, True),
+        ("Expose the limit to callers.", "LIMIT = None\n" + BASE, True),
+        ("Expose the limit to callers.", BASE.replace("found", "result"), True),
+    ],
+)
+def test_a_constant_that_the_ticket_wants_published_is_something(goal, text, found):
+    evidence = tree_evidence(REPO, {"lib/core.py": text}, goal=goal)
+    claim = replace(evidence.claim, summary="It is there now.")
+    assert (
+        "NOTHING_DONE" in {c for c, _ in codes({"lib/core.py": text}, ticket=evidence.ticket, claim=claim)}
+    ) is found
