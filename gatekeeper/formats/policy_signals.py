@@ -173,11 +173,32 @@ def _header(line: str) -> str:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ""
     for node in ast.walk(made):
-        if isinstance(node, ast.arg):
+        if isinstance(node, ast.arg) and _only_types(node.annotation):
             node.annotation = None
-        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and _only_types(node.returns):
             node.returns = None
     return ast.unparse(made)
+
+
+_TYPES = (
+    ast.Name, ast.Attribute, ast.Subscript, ast.Tuple, ast.List, ast.Starred, ast.BinOp, ast.BitOr, ast.UnaryOp, ast.USub,
+    ast.Constant, ast.expr_context,
+)  # fmt: skip
+
+
+def _only_types(annotation: ast.expr | None) -> bool:
+    """An annotation runs when its function is defined, and one in quotes when somebody asks for it: only names are no code."""
+    for node in ast.walk(annotation) if annotation is not None else ():
+        if not isinstance(node, _TYPES):
+            return False
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            try:
+                inner = ast.parse(node.value, mode="eval").body
+            except (SyntaxError, ValueError, RecursionError, MemoryError):
+                continue
+            if not all(isinstance(n, _TYPES) for n in ast.walk(inner)):
+                return False
+    return True
 
 
 @cache

@@ -89,3 +89,19 @@ HEADER = "def check_password(self, given):\n    return self.hash == digest(given
 )
 def test_other_types_in_the_header_of_a_function_are_no_other_code(after, names):
     assert seen("src/a.py", HEADER, after) == names
+
+
+@pytest.mark.parametrize(
+    "header, names",
+    [
+        ("(folder, word: pathlib.Path | None) -> dict[str, 'list[int]']:", set()),
+        ("(folder, word) -> Literal[-1, 'a b', ...]:", set()),
+        ("(folder, word) -> shutil.rmtree('/tmp/nothing', True):", {"tree_remove"}),
+        ("(folder, word: 'shutil.rmtree(folder)'):", {"tree_remove"}),
+        ("(folder, word: [shutil.rmtree(f) for f in folders]):", {"tree_remove"}),
+        ("(folder, word: (x := shutil.rmtree(folder))):", {"tree_remove"}),
+    ],
+)
+def test_an_annotation_that_calls_something_is_code(header, names):
+    before = "def tidy(folder, word):\n    return word\n"
+    assert seen("src/a.py", before, before.replace("(folder, word):", header)) == names
