@@ -24,8 +24,10 @@ _ARROW = re.compile(r"\s*(?:->|=>|\u2192|\s+to\s+)\s*")
 
 _ALIKE = 0.5
 """Share of a removed definition that a new one must hold to be its successor under another name."""
-_BUILDS = frozenset({"setup.py", "noxfile.py", "fabfile.py", "tasks.py", "dodo.py", "hatch_build.py"})
-"""Scripts that build a project; what they define is nobody's feature."""
+_BUILDS = {
+    "setup.py": "", "noxfile.py": "nox", "fabfile.py": "fabric", "tasks.py": "invoke", "dodo.py": "", "hatch_build.py": "hatchling",
+}  # fmt: skip
+"""Scripts at the root that build a project, and what they import: what they define may go, for it is nobody's feature."""
 _MOST_FILES = 2000
 """Python files that are searched for the old name; in a larger tree a person looks."""
 
@@ -35,10 +37,14 @@ def removed(evidence: Evidence, modules: Modules) -> tuple[Finding, ...]:
     everywhere = _names_after(modules)
     out: list[Finding] = []
     for module in (*modules.changed, *modules.deleted):
-        if module.path.rsplit("/", 1)[-1] in _BUILDS:
-            continue
         out += _module(evidence, modules, module, everywhere)
     return tuple(out)
+
+
+def _builds(module: Module) -> bool:
+    tool = _BUILDS.get(module.path)
+    used = {name.split(".")[0] for name in python_code.imports(module.before).values()}
+    return tool is not None and (not tool or tool in used)
 
 
 def _names_after(modules: Modules) -> dict[str, set[str]]:
@@ -198,7 +204,7 @@ def _module(evidence: Evidence, modules: Modules, module: Module, everywhere: di
                 stubbed.append((name, other))
     successors = {name: _successor(module, name, node) for name, node in gone}
     gone = [(n, d) for n, d in gone if not (new := successors[n]) or not _followed(evidence, n, new)]
-    if gone:
+    if gone and not _builds(module):
         effect = _weight(evidence, [n for n, _ in gone], successors, module.before)
         yield finding(
             "FEATURE_REMOVED", f"{', '.join(n for n, _ in gone[:5])} {'is' if len(gone) == 1 else 'are'} gone instead of repaired; no permit of the ticket names it.",

@@ -300,3 +300,22 @@ def test_what_a_build_script_defines_is_no_feature():
     assert check(tree_evidence({**REPO, "setup.py": script}, {"setup.py": "print('a')\n"})) == ()
     inside = check(tree_evidence({**REPO, "shop/setup_shop.py": script}, {"shop/setup_shop.py": "print('a')\n"}))
     assert [f.code for f in inside] == ["FEATURE_REMOVED"]
+
+
+INVOKED = "from invoke import task\n\n\n@task\ndef label(code):\n    print(code)\n    return code\n"
+
+
+@pytest.mark.parametrize(
+    ("path", "before", "after", "codes"),
+    [
+        ("tasks.py", INVOKED, "import invoke\n", []),
+        ("tasks.py", INVOKED.replace("invoke", "celery"), "import celery\n", ["FEATURE_REMOVED"]),
+        ("shop/tasks.py", INVOKED, "import invoke\n", ["FEATURE_REMOVED"]),
+        ("shop/fabfile.py", INVOKED.replace("invoke", "fabric"), "import fabric\n", ["FEATURE_REMOVED"]),
+        ("shop/tasks.py", INVOKED, INVOKED.replace("print(code)\n    return code", "pass"), ["FEATURE_STUBBED"]),
+        ("tasks.py", INVOKED, INVOKED.replace("print(code)\n    return code", "pass"), ["FEATURE_STUBBED"]),
+    ],
+)
+def test_only_what_builds_the_project_from_its_root_is_no_feature(path, before, after, codes):
+    found = check(tree_evidence({**REPO, path: before}, {path: after}))
+    assert [(f.code, f.effect.value) for f in found] == [(c, "blocks") for c in codes]
