@@ -169,7 +169,9 @@ WAITER = f"import time\nwhile True:\n    open({RESULTS!r}, 'a').write('x')\n    
 HARMLESS = {
     "leaves a file": f"open({RESULTS!r}, 'a').write('[]\\n')",
     "leaves a link": f"os.path.lexists({RESULTS!r}) or os.symlink('/etc/passwd', {RESULTS!r})",
-    "waits to write": "import subprocess, sys; subprocess.Popen([sys.executable, '-c', WAITER], start_new_session=True)",
+    # One that waits is the attack; one more for each of hundreds of processes would only be a slow machine.
+    "waits to write": "import subprocess, sys; os.path.exists('/tmp/one') or (open('/tmp/one', 'w').close(), "
+    "subprocess.Popen([sys.executable, '-c', WAITER], start_new_session=True))",
 }
 HARMFUL = {
     "bars the place": f"os.makedirs({RESULTS + '/x'!r}, exist_ok=True)",
