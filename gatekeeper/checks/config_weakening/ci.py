@@ -33,13 +33,18 @@ _FALSE = re.compile(
     r"^\s*(?:\$\{\{\s*)?(?:false|0|''|\"\"|!\s*true|github\.event_name\s*==\s*'workflow_dispatch'|never|manual)(?:\s*\}\})?\s*$",
     re.IGNORECASE,
 )
-_OF_THE_MATRIX = re.compile(r"^\$\{\{\s*matrix\.[\w.-]+(?:\s*(?:\|\||==)\s*(?:true|false|'[^']*'))?\s*\}\}$")
+_OF_THE_MATRIX = re.compile(r"^\$\{\{\s*matrix\.[\w.-]+(?:\s*\|\|\s*false|\s*==\s*(?:true|false|'[^']*'))?\s*\}\}$")
 _CARRIES = re.compile(
     r"(?:actions/(?:cache|checkout|setup-|upload-|download-)|codecov/codecov-action|coverallsapp/|docker/setup-)"
 )
 """Actions that set a stage or carry something to or fro."""
 _SENDS = re.compile(r"^(?!\.)[^@]*(?:wheel|publish|release|deploy|pages|lock-threads|stale|labeler)")
 """Actions of others that make or send what is made."""
+_BUILDS = re.compile(
+    r"(?:(?:python3? -m )?pip install|python3? -m build|(?:python3? -m )?twine|uv (?:build|publish|sync|pip install)"
+    r"|git (?:config|add|commit|push|tag|fetch|checkout|clone)|echo)\b[^;&|`$()<]*"
+)
+"""Commands that build, send or tell, and do nothing else."""
 _OF_THEIR_OWN = ("CI_PERMISSIONS_WIDENED", "CI_TRIGGER_PRIVILEGED", "CI_TRIGGER_NARROWED")
 _SMALL_RIGHTS = frozenset(
     {"issues", "pull-requests", "discussions", "id-token", "attestations", "pages", "statuses", "checks"}
@@ -68,7 +73,12 @@ def weakened_ci(evidence: Evidence) -> tuple[Finding, ...]:
             rows = [("CI_CHECK_REMOVED", f"{path} can no longer be read as YAML.", None)]
         else:
             target = evidence.change.target_ref.removeprefix("refs/heads/")
-            rows = _compare(old if isinstance(old, dict) else None, new, target, partial(runs_elsewhere, evidence))
+            wheels = re.search(
+                r"\btest-(?:command|groups|extras|requires)\b", text(evidence.base, "pyproject.toml") or ""
+            )
+            rows = _compare(
+                old if isinstance(old, dict) else None, new, target, partial(runs_elsewhere, evidence), bool(wheels)
+            )
         if not rows:
             continue
         if allowed:
@@ -91,15 +101,19 @@ def _by_fault(rows: list[Row]) -> list[list[Row]]:
     return list(groups.values())
 
 
-def _compare(old: dict[str, Any] | None, new: Any, target: str, elsewhere: Callable[[str], Effect | None]) -> list[Row]:
+def _compare(
+    old: dict[str, Any] | None,
+    new: Any,
+    target: str,
+    elsewhere: Callable[[str], Effect | None],
+    tested_wheels: bool = False,
+) -> list[Row]:
     if not isinstance(new, dict):
         return [("CI_CHECK_REMOVED", "the file defines nothing.", None)]
     rows: list[Row] = []
     narrowed = _triggers(old or {}, new, target, fresh=old is None)
-    if old is not None and _checks_nothing(old):
-        uses = [str(v) for at, v in workflow_yaml.walk(old.get("jobs")) if at[-1] == "uses"]
-        weight = Effect.ADVISES if uses and all(_CARRIES.match(u) or _SENDS.search(u) for u in uses) else Effect.ASKS
-        narrowed = [(c, m, weight if c == "CI_TRIGGER_NARROWED" else e) for c, m, e in narrowed]
+    if old is not None and narrowed and not tested_wheels and _checks_nothing(old):
+        narrowed = [(c, m, Effect.ADVISES if c == "CI_TRIGGER_NARROWED" else e) for c, m, e in narrowed]
     rows += narrowed
     rows += _permissions(old or {}, new, fresh=old is None)
     if old is None:
@@ -110,11 +124,14 @@ def _compare(old: dict[str, Any] | None, new: Any, target: str, elsewhere: Calla
 
 
 def _checks_nothing(doc: dict[str, Any]) -> bool:
-    """No step runs, uses or is told anything that has to do with tests or other checks: it builds, labels or sends."""
-    told = [
-        (at, str(v)) for at, v in workflow_yaml.walk(doc.get("jobs")) if {*COMMANDS, "uses", "env", "with"} & set(at)
-    ]
-    return bool(told) and not any(CHECKING.search(v) or "test" in "/".join(at).lower() for at, v in told)
+    """Every step is an action known to carry, build, label or send, or a command that does only that; nothing speaks of tests.
+
+    What a command or an action of unknown meaning does nobody can tell from here: it may be the check.
+    """
+    told = [(at, str(v)) for at, v in workflow_yaml.walk(doc) if {*COMMANDS, "uses", "env", "with"} & set(at)]
+    uses = [v for at, v in told if at[-1] == "uses"]
+    known = all(_CARRIES.match(u) or _SENDS.search(u) for u in uses) and all(map(_BUILDS.fullmatch, command_lines(doc)))
+    return bool(told) and known and not any(CHECKING.search(v) or "test" in "/".join(at).lower() for at, v in told)
 
 
 def _events(doc: dict[str, Any]) -> dict[str, Any]:
@@ -136,6 +153,9 @@ def _by_request(old: dict[str, Any], new: dict[str, Any], pushed: Any, target: s
     """Pushes to the branch that this lands on still count, and what is pushed elsewhere counts when it is to be merged there."""
     asked = new.get("pull_request", False)
     if asked is False or "pull_request" in old or target not in list(map(str, pushed or [])):
+        return False
+    kinds = asked.get("types") if isinstance(asked, dict) else None
+    if kinds is not None and not (isinstance(kinds, list) and {"opened", "synchronize"} <= set(map(str, kinds))):
         return False
     wanted = asked.get("branches") if isinstance(asked, dict) else None
     return not (isinstance(asked, dict) and set(asked) - {"branches", "types"}) and (
@@ -227,22 +247,20 @@ def _leaves(old: dict[str, Any], new: dict[str, Any]) -> list[Row]:
         ]
 
     had = gathered(old)
-    lenient = sum(key in _LENIENT and _on(value) and guards for _, key, value, guards in had)
+    whole = {where.removesuffix("continue-on-error") for where, key, value, _ in had if key == "continue-on-error" and value.lower() == "true" and re.fullmatch(r"jobs/[^/]+/[^/]+", where)}  # fmt: skip
     rows: list[Row] = []
-    fresh = gathered(new)
-    more = sum(key in _LENIENT and _on(value) and guards for _, key, value, guards in fresh) > lenient
-    for row in fresh:
+    for row in gathered(new):
         if row in had:
             had.remove(row)
             continue
         where, key, value, guards = row
         if key in _LENIENT and _on(value):
-            # Of some rows of the matrix, or of one check instead of another: no fewer failures count than people chose before.
-            chosen = _OF_THE_MATRIX.match(value) or not more
+            # Of some rows of the matrix, or of a step where the whole job counted for nothing: what people chose before.
+            chosen = _OF_THE_MATRIX.match(value) or any(where.startswith(job) for job in whole)
             rows.append(("CI_FAILURE_IGNORED", f"{where} is {value}: a failure no longer counts.", Effect.ASKS if chosen else None))  # fmt: skip
         elif key in ("if", "when", "condition", "enabled", "rules"):
             dead = bool(_FALSE.match(value))
-            if guards:
+            if guards or dead:
                 rows.append(("CI_CHECK_REMOVED", f"{where} is {value[:120]}: {'it never runs' if dead else 'it runs in fewer cases'}.", None if dead else Effect.ASKS))  # fmt: skip
         elif key == "shell" and re.search(r"\{0\}", value) and "-e" not in value:
             rows.append(("CI_FAILURE_IGNORED", f"{where} is {value}: the shell no longer stops at a failure.", None))
@@ -256,13 +274,13 @@ def _on(value: str) -> bool:
 
 
 def _guards(doc: Any, at: tuple[str, ...]) -> bool:
-    """False for what stands in a step that fetches, keeps or sends something: nothing is checked there."""
+    """False for what stands in a step that fetches or keeps something: nothing is checked there (of coverage it may be)."""
     step = doc
     for part in at[:-1]:
         step = step[int(part)] if isinstance(step, list) else step[part]
     if not isinstance(step, dict) or not isinstance(step.get("uses"), str) or any(k in step for k in COMMANDS):
         return True
-    return _CARRIES.match(step["uses"]) is None
+    return _CARRIES.match(step["uses"]) is None or step["uses"].startswith(("codecov/", "coverallsapp/"))
 
 
 def _taken_over(evidence: Evidence, old: Any) -> bool:
@@ -308,7 +326,9 @@ def _commands(old: dict[str, Any], new: dict[str, Any], elsewhere: Callable[[str
             rows.append(("CI_FAILURE_IGNORED", "`set +e` lets failures pass.", None))
     ignored = bool(rows)
     for line in [c for c in was if c not in now]:
-        if not CHECKING.search(line) or re.match(r"(?:pip|python -m pip|npm (?:ci|install)|uv (?:sync|pip))\b", line):
+        if not CHECKING.search(line) or re.match(
+            r"(?:pip|python -m pip|npm (?:ci|install)|uv (?:sync|pip))\b|(?:cd|cp|mv|rm|mkdir|ls) [^;&|]*$", line
+        ):
             continue
         heir = max(fresh, key=lambda c: len(set(c.split()) & set(line.split())), default="")
         alike = len(set(heir.split()) & set(line.split())) * 2 >= len(set(line.split())) if heir else False

@@ -16,9 +16,11 @@ COMMANDS = frozenset({"run", "script", "command", "before_script", "after_script
 LOST = re.compile(r"\|\|\s*(?:true|:|exit\s+0|echo\b|/bin/true|printf\b)|;\s*(?:true|:|exit\s+0)\s*$|^\s*set\s+\+e|--exit-zero|--no-fail\b|--exit-code[= ]0|\|\s*tee\b|\|\s*cat\b|&\s*$|--suppress-tests|--maxfail=0|--passWithNoTests", re.MULTILINE)  # fmt: skip
 """A command whose failure is lost."""
 _NARROW = re.compile(
-    r"(?:^|\s)(?:-k|-m|--deselect|--ignore(?:-glob)?|--collect-only|--co|-p\s+no:|--lf|--sw|--no-cov|--cov-fail-under)(?:[ =]|$)"
+    r"(?:^|\s)(?:-k|-m|--deselect|--ignore(?:-glob)?|--collect-only|--co|-p\s+no:|--lf|--sw|--no-cov|--cov-fail-under"
+    r"|--version|-V|--help|-h|--setup-plan|--setup-only|--fixtures|--markers)(?:[ =]|$)"
 )
-CHECKING = re.compile(r"\b(?:pytest|tox|nox|unittest|test|check|lint|mypy|pyright|ruff|flake8|pylint|black|isort|bandit|semgrep|coverage|jest|vitest|eslint|tsc|cargo|go|make|npm|yarn|pnpm|gradle|mvn|pre-commit|gatekeeper|verify|audit|zizmor|safety|codeql|sonar)\b", re.IGNORECASE)  # fmt: skip
+_ASKS_THE_TOOL = re.compile(r"\s--(?:version|help)\b")
+CHECKING = re.compile(r"\b(?:pytest|tox|nox|unittest|tests?|check|lint|mypy|pyright|ruff|flake8|pylint|black|isort|bandit|semgrep|coverage|jest|vitest|eslint|tsc|cargo|go|make|npm|yarn|pnpm|gradle|mvn|pre-commit|gatekeeper|verify|audit|zizmor|safety|codeql|sonar)\b", re.IGNORECASE)  # fmt: skip
 """Words of commands that check something."""
 
 
@@ -66,7 +68,11 @@ def runs_elsewhere(evidence: Evidence, line: str) -> Effect | None:
     it is only a person can tell. None: it is nowhere.
     """
     tools = [w.rsplit("/", 1)[-1] for w in line.split() if CHECKING.fullmatch(w.rsplit("/", 1)[-1])]
-    tools = [t for t in tools if t not in _TASKS and t not in ("tox", "test", "check", "lint", "verify", "npm", "go")]
+    tools = [
+        t
+        for t in tools
+        if t not in _TASKS and t not in ("tox", "test", "tests", "check", "lint", "verify", "npm", "go")
+    ]
     if not tools:
         words = [
             w
@@ -106,6 +112,7 @@ def runs_elsewhere(evidence: Evidence, line: str) -> Effect | None:
                 other += [str(v) for k, v in table.items() if _SCRIPTS.match(k)] if table is not None else [
                     row for row in content.splitlines() if not row.lstrip().startswith("#")
                 ]  # fmt: skip
+    default, other = ([r for r in rows if not _ASKS_THE_TOOL.search(r)] for rows in (default, other))
     for rows, effect in ((default, Effect.ADVISES), ([*default, *other], Effect.ASKS)):
         if all(any(re.search(rf"(?<![\w-]){re.escape(t)}(?![\w-])", row) for row in rows) for t in tools):
             return effect

@@ -336,7 +336,11 @@ def test_a_hook_that_only_tidies_goes_to_a_person(gone, effect):
     ("before", "after", "effect"),
     [
         ("", "    continue-on-error: ${{ matrix.experimental }}\n", "asks"),
-        ("", "    continue-on-error: ${{ matrix.experimental || true }}\n", "asks"),
+        ("", "    continue-on-error: ${{ matrix.experimental || false }}\n", "asks"),
+        ("", "    continue-on-error: ${{ matrix.os == 'mac' }}\n", "asks"),
+        ("", "    continue-on-error: ${{ matrix.experimental || true }}\n", "blocks"),
+        ("", "    continue-on-error: ${{ matrix.os || 'x' }}\n", "blocks"),
+        ("", "    steps2:\n      - uses: actions/cache@v4\n        continue-on-error: true\n", "blocks"),
         ("", "    continue-on-error: ${{ always() }}\n", "blocks"),
         (
             "    continue-on-error: true\n",
@@ -377,8 +381,13 @@ WHEELS = "on:\n  pull_request:\n  push:\njobs:\n  wheels:\n    runs-on: linux\n 
     ("more", "effect"),
     [
         ("", "advises"),
-        ("      - uses: acme/thing@v1\n", "asks"),
-        ("      - uses: ./.github/actions/publish\n", "asks"),
+        ("      - uses: actions/checkout@v4\n      - run: python -m build\n", "advises"),
+        ("      - run: pip install build && ./ci.sh\n", "blocks"),
+        ("      - uses: acme/thing@v1\n", "blocks"),
+        ("      - uses: ./.github/actions/publish\n", "blocks"),
+        ("      - run: ./scripts/run-tests.sh\n", "blocks"),
+        ("      - run: ./ci.sh\n", "blocks"),
+        ("      - run: python -m behave\n", "blocks"),
         ("      - run: pytest\n", "blocks"),
         ("        env:\n          CIBW_TEST_COMMAND: x\n", "blocks"),
         ("      - uses: acme/lint@v1\n", "blocks"),
@@ -387,6 +396,51 @@ WHEELS = "on:\n  pull_request:\n  push:\njobs:\n  wheels:\n    runs-on: linux\n 
 def test_building_less_often_is_told(more, effect):
     found = check(tree_evidence({W: WHEELS + more}, {W: (WHEELS + more).replace("  pull_request:\n", "")}))
     assert [(f.code, f.effect.value) for f in found] == [("CI_TRIGGER_NARROWED", effect)]
+
+
+def test_wheels_that_are_tested_as_they_are_built_count():
+    repo = {W: WHEELS, "pyproject.toml": "[tool.cibuildwheel]\ntest-command = 'x'\n"}
+    [found] = check(tree_evidence(repo, {W: WHEELS.replace("  pull_request:\n", "")}))
+    assert (found.code, found.effect.value) == ("CI_TRIGGER_NARROWED", "blocks")
+
+
+@pytest.mark.parametrize("command", ["./scripts/run-tests.sh", "python -m behave", "./ci.sh"])
+def test_a_command_of_unknown_meaning_may_be_the_check(command):
+    flow = f"on: [push, pull_request]\njobs:\n  b:\n    steps:\n      - uses: actions/checkout@v4\n      - run: {command}\n"
+    [found] = check(tree_evidence({W: flow}, {W: flow.replace("[push, pull_request]", "workflow_dispatch")}))
+    assert (found.code, found.effect.value) == ("CI_TRIGGER_NARROWED", "blocks")
+
+
+DOCS = CI + "  docs:\n    steps:\n      - run: make docs\n        continue-on-error: true\n"
+COVERED = CI + "      - uses: codecov/codecov-action@v4\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "code"),
+    [
+        (DOCS, DOCS.replace("        continue-on-error: true\n", "").replace("-q\n", "-q\n        continue-on-error: true\n"), "CI_FAILURE_IGNORED"),
+        (COVERED, COVERED + "        if: false\n", "CI_CHECK_REMOVED"),
+        (CI, CI.replace("pytest -q", "pytest -q --version"), "CI_CHECK_REMOVED"),
+        (CI, CI.replace("pytest -q", "pytest -q --setup-plan"), "CI_CHECK_REMOVED"),
+        (CI, CI.replace("pytest -q", "pytest -q --help"), "CI_CHECK_REMOVED"),
+        (CI.replace("ruff check .", "./scripts/run-tests.sh"), CI.replace("      - run: ruff check .\n", ""), "CI_CHECK_REMOVED"),
+    ],
+)  # fmt: skip
+def test_a_check_that_finds_nothing_any_more_is_stopped(before, after, code):
+    [found] = check(tree_evidence({W: before}, {W: after}))
+    assert (found.code, found.effect.value) == (code, "blocks")
+
+
+def test_a_check_that_only_tells_its_version_takes_nothing_over():
+    other = ".github/workflows/new.yml"
+    found = check(tree_evidence({W: CI}, {W: None, other: CI.replace("pytest -q", "pytest --version")}))
+    assert ("CI_CHECK_REMOVED", "blocks") in [(f.code, f.effect.value) for f in found]
+    said = {W: CI.replace("ruff check .", "tox"), "tox.ini": "[testenv]\ncommands = ruff --version\n"}
+    assert [f.code for f in check(tree_evidence(REPO, said))] == ["CI_CHECK_REMOVED"]
+    assert (
+        check(tree_evidence(REPO, {W: CI.replace("      - run: ruff", "      - run: cd tests\n      - run: ruff")}))
+        == ()
+    )
 
 
 INI = "[flake8]\nselect = C, E, F, W, B\nignore = F401, E501\nexclude = build\n"
@@ -434,6 +488,9 @@ PUSHED = CI.replace("  pull_request:\n  push:\n    branches: [main]\n", "  push:
     [
         ("  push:\n    branches: [main]\n  pull_request:\n    branches: [main]\n", []),
         ("  push:\n    branches: [main]\n  pull_request:\n", []),
+        ("  push:\n    branches: [main]\n  pull_request:\n    types: [opened, synchronize, labeled]\n", []),
+        ("  push:\n    branches: [main]\n  pull_request:\n    types: [closed]\n", ["CI_TRIGGER_NARROWED"]),
+        ("  push:\n    branches: [main]\n  pull_request:\n    types: opened\n", ["CI_TRIGGER_NARROWED"]),
         ("  push:\n    branches: [main]\n", ["CI_TRIGGER_NARROWED"]),
         ("  push:\n    branches: [docs]\n  pull_request:\n", ["CI_TRIGGER_NARROWED"]),
         ("  push:\n    branches: [main]\n  pull_request:\n    branches: [docs]\n", ["CI_TRIGGER_NARROWED"]),
