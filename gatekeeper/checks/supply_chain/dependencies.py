@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import replace
 
-from gatekeeper.checks.supply_chain.popular import COMPANIONS, DEVELOPMENT, POPULAR, lookalike
+from gatekeeper.checks.supply_chain.popular import COMPANIONS, DEVELOPMENT, POPULAR, TOOLS, lookalike
 from gatekeeper.domain.evidence import Evidence
 from gatekeeper.domain.finding import Finding, finding
 from gatekeeper.domain.globs import matches, matches_any
@@ -29,11 +29,9 @@ def changed_dependencies(evidence: Evidence) -> tuple[Finding, ...]:
     if not paths:
         return ()
     known = _known_names(evidence.base)
-    # The name that the target gave itself; where it gave none, the change may.
-    own: set[str] = set()
-    for tree in (evidence.base, evidence.merged):
-        manifest = read("pyproject.toml", text(tree, "pyproject.toml") or "")
-        own = own or ({manifest.own_name} - {""} if manifest is not None else set())
+    # The name that the target gave itself; a name that the change gives may be that of any package.
+    manifest = read("pyproject.toml", text(evidence.base, "pyproject.toml") or "")
+    own = {manifest.own_name} - {""} if manifest is not None else set()
     out: list[Finding] = []
     reported: set[str] = set()
     for path in paths:
@@ -51,7 +49,7 @@ def changed_dependencies(evidence: Evidence) -> tuple[Finding, ...]:
         if own:
             # The project itself in its own lock: what it is built from lies beside it, so there is nothing to pin.
             before, after = (
-                replace(m, dependencies=type(m.dependencies)(d for d in m.dependencies if d.name not in own))
+                replace(m, dependencies=tuple(d for d in m.dependencies if d.name not in own or not _itself(d)))
                 for m in (before, after)
             )
         for found, names in _file(evidence.ticket, path, before, after, known, old_text is None):
@@ -60,6 +58,11 @@ def changed_dependencies(evidence: Evidence) -> tuple[Finding, ...]:
                 out.append(found)
             reported |= names
     return tuple(out)
+
+
+def _itself(one: Dependency) -> bool:
+    """The project by its plain name or from its own folder; with a version, only in the lock that its tool writes."""
+    return one.source in ("", ".", "./", "path: .") and (not one.version or one.section == "lock")
 
 
 def _known_names(tree: Tree) -> set[str]:
@@ -130,21 +133,35 @@ def _weight(ticket: Ticket, added: list[Dependency], path: str, compiled: bool, 
 
     A question as well where the ticket speaks of the very packages. In a compiled list tools may bring what they need. Where the ticket names what may be added, that is all.
     """
-    if ticket.permits_of(PermitKind.ADD_DEPENDENCY):
+    if ticket.permits_of(PermitKind.ADD_DEPENDENCY) or any(d.source for d in added):
         return Effect.ASKS if transitive else None
-    known = all(
-        not d.source and (d.name in DEVELOPMENT or (compiled and (d.name in COMPANIONS or d.name in POPULAR)))
-        for d in added
-    )
     plan = " ".join([ticket.title, ticket.goal, *ticket.acceptance]).lower()
-    spoken = all(
-        not d.source and re.search(rf"(?<![\w.-]){re.escape(d.name.lower())}(?![\w-])", plan.replace("_", "-"))
-        for d in added
-    )
-    places = [f"{d.section} {path}".lower() for d in added]
-    if known and all(_FOR_DEVELOPERS.search(p) and not p.startswith("build") for p in places):
+    spoken = all(re.search(rf"(?<![\w.-]){re.escape(d.name.lower())}(?![\w-])", plan.replace("_", "-")) for d in added)
+    names = {d.name for d in added}
+    places = [_place(d, path) for d in added]
+    brought = COMPANIONS | POPULAR if compiled and path.endswith((".txt", ".lock")) else frozenset()
+    if names <= DEVELOPMENT | brought and all(_FOR_DEVELOPERS.search(p) and not p.startswith("build") for p in places):
         return Effect.ADVISES
-    return Effect.ASKS if transitive or spoken or (known and all(_NOT_FOR_USERS.search(p) for p in places)) else None
+    mixed = compiled and names & DEVELOPMENT and (all(d.section == "lock" for d in added) or _locked(path))
+    tools = names <= DEVELOPMENT | (COMPANIONS if mixed else frozenset()) and all(map(_NOT_FOR_USERS.search, places))
+    # A person has always been asked about these, whatever part of the path speaks of development.
+    tools = tools or (names <= TOOLS and all(_NOT_FOR_USERS.search(f"{d.section} {path}".lower()) for d in added))
+    return Effect.ASKS if transitive or spoken or tools else None
+
+
+def _place(one: Dependency, path: str) -> str:
+    """Where a list stands, in words that say whose it is: a folder deeper down may be a service of that name."""
+    folder, _, name = path.rpartition("/")
+    return f"{one.section} {folder if _in_lists(path) else ''} {name}".strip().lower()
+
+
+def _in_lists(path: str) -> bool:
+    return path.startswith(("docs/", "requirements/"))
+
+
+def _locked(path: str) -> bool:
+    """One of the lists of a project that has several of them in a folder of their own."""
+    return _in_lists(path) and path.endswith(".lock")
 
 
 _FOR_DEVELOPERS = re.compile(

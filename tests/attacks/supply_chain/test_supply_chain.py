@@ -212,3 +212,53 @@ def test_a_package_that_the_ticket_speaks_of_goes_to_a_person(goal, effect):
 def test_the_documented_way_to_a_known_tool_goes_to_a_person(line, effect):
     (found,) = check(tree_evidence(REPO, {"dev/setup.sh": f"#!/bin/sh\n{line}\n"}))
     assert (found.code, found.effect.value) == ("DOWNLOAD_EXECUTED", effect)
+
+
+OWN = '[project]\nname = "cells"\n'
+
+
+@pytest.mark.parametrize(
+    ("before", "line", "codes"),
+    [
+        ({}, "cells @ git+https://e.example/cells", ["DEPENDENCY_DIRECT_SOURCE"]),
+        ({}, "cells==1.0", ["DEPENDENCY_ADDED"]),
+        ({}, "cells", ["DEPENDENCY_ADDED"]),
+        ({"pyproject.toml": OWN}, "cells[dev] @ git+https://e.example/cells", ["DEPENDENCY_DIRECT_SOURCE"]),
+        ({"pyproject.toml": OWN}, "cells[dev]", []),
+        ({"pyproject.toml": OWN}, "-e .[dev]", []),
+    ],
+)
+def test_only_the_name_that_the_target_gave_itself_is_its_own(before, line, codes):
+    after = {"pyproject.toml": OWN + 'version = "1"\n', "requirements.txt": f"flask==3.0.0\n{line}\n"}
+    found = check(tree_evidence({"requirements.txt": "flask==3.0.0\n", **before}, after))
+    assert [(f.code, f.effect.value) for f in found] == [(c, "blocks") for c in codes]
+
+
+def test_the_project_in_its_own_lock_needs_no_pin():
+    def lock(*rows):
+        return "".join(f'[[package]]\nname = "{n}"\nversion = "1"\nsource = {s}\n' for n, s in rows)
+
+    flask = ("flask", '{ registry = "https://index.example/simple" }')
+    before = {"pyproject.toml": OWN, "uv.lock": lock(flask)}
+    beside = check(tree_evidence(before, {"uv.lock": lock(flask, ("cells", '{ editable = "." }'))}))
+    elsewhere = check(tree_evidence(before, {"uv.lock": lock(flask, ("cells", '{ git = "https://e.example/c" }'))}))
+    assert [[f.code for f in found] for found in (beside, elsewhere)] == [[], ["DEPENDENCY_DIRECT_SOURCE"]]
+
+
+@pytest.mark.parametrize(
+    ("path", "listed", "effect"),
+    [
+        ("services/docs/requirements.txt", "paramiko==1.7.0\n", "blocks"),
+        ("services/ci/requirements.txt", COMPILED, "blocks"),
+        ("src/types/requirements.txt", "psutil==5.0\n", "blocks"),
+        ("style/requirements.txt", "paramiko==1.7.0\n", "blocks"),
+        ("requirements.lock", "mypy==1.11\nurllib3==2.0\n", "blocks"),
+        ("requirements/all.lock", "urllib3==2.0\n", "blocks"),
+        ("services/docs/requirements.txt", "sphinx==8.0\n", "asks"),
+        ("docs/requirements.txt", "sphinx==8.0\nurllib3==2.0\n", "advises"),
+        ("services/shop/requirements-dev.txt", COMPILED, "advises"),
+    ],
+)
+def test_a_folder_deeper_down_makes_no_list_one_for_developers(path, listed, effect):
+    found = check(tree_evidence({**REPO, path: "iniconfig==2.1.0\n"}, {path: "iniconfig==2.1.0\n" + listed}))
+    assert [(f.code, f.effect.value) for f in found] == [("DEPENDENCY_ADDED", effect)]
