@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import ast
 import re
 
 from gatekeeper.checks.suite_integrity.situation import BAD, Situation
+from gatekeeper.checks.suite_integrity.users import ITSELF, uses
 from gatekeeper.domain.testrun import Outcome
 from gatekeeper.formats import python_code
 from gatekeeper.formats.python_deprecations import (
@@ -58,11 +58,13 @@ def departed(situation: Situation, path: str, name: str, ids: list[str]) -> str:
         asked = says_that_support_goes((ticket.title, ticket.goal, *ticket.acceptance))
         return PRIVATE if asked and fewer else "the code no longer gives the warning of deprecation that it demands"
     missing, names = _missing(details)
-    if not names or not all(_MISSING.search(d) for d in details) or not _uses(situation, path, name, names):
+    tree = python_code.parse(situation.source(path, base=True))
+    if not names or not all(_MISSING.search(d) for d in details) or tree is None:
         return ""
-    if not _went(situation, names):
+    how = uses(tree, name, names)
+    if not how or not _went(situation, names):
         return ""
-    if _private(situation, path, missing) or _ended_as_asked(situation, names):
+    if how == ITSELF and (_private(situation, path, missing) or _ended_as_asked(situation, names)):
         return PRIVATE
     return f"the code no longer has {', '.join(sorted(names))}"
 
@@ -125,28 +127,6 @@ def _ended_as_asked(situation: Situation, names: set[str]) -> bool:
             if changed.new is None and wholly_announced(tree):
                 ended.add(path.rsplit("/", 1)[-1].removesuffix(".py"))
     return names <= ended
-
-
-def _uses(situation: Situation, path: str, name: str, names: set[str]) -> bool:
-    """The test, or the class around it, speaks of a name that is gone: its neighbours in the module do not go with it."""
-    tree = python_code.parse(situation.source(path, base=True))
-    top = next((n for n in tree.body if getattr(n, "name", "") == name.split("::", 1)[0]), None) if tree else None
-    if tree is None or top is None:
-        return False
-    bound = {
-        (a.asname or a.name).split(".")[0]
-        for n in ast.walk(tree)
-        if isinstance(n, ast.Import | ast.ImportFrom)
-        for a in n.names
-        if names & {*a.name.split("."), *((getattr(n, "module", None) or "").split("."))}
-    }
-    used = {
-        x
-        for n in ast.walk(top)
-        for x in (getattr(n, "id", None), getattr(n, "attr", None), getattr(n, "arg", None))
-        if x
-    }
-    return bool(used & (names | bound))
 
 
 def _private(situation: Situation, path: str, missing: dict[str, str]) -> bool:

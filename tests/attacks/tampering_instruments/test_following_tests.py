@@ -283,3 +283,39 @@ def test_a_case_that_went_into_an_older_test_goes_to_a_person(judge, more, probe
     )
     found = judge(before, after, **runs, detail="assert 0.5 is None")
     assert found["TEST_REMOVED"].effect is effect
+
+
+CLASS = "from pkg._cells import _round, total\n\n\nclass TestCore:\n    def test_round(self):\n        assert _round(1.2) == 1\n\n    def test_total(self):\n        assert total([2, 3]) == 5\n"
+CELLS = "def _round(n):\n    return int(n)\n\n\ndef total(rows):\n    return _round(sum(rows))\n"
+ENDS = CELLS.replace("_round", "rounded").replace(
+    "    return int", "    import warnings\n    warnings.warn('ends', DeprecationWarning)\n    return int"
+)
+WITH_SET_UP = CLASS.replace("class TestCore:\n", "class TestCore:\n    def setup_method(self):\n        self.one = _round(1.2)\n\n")  # fmt: skip
+WITH_HELPER = (
+    CLASS.replace("total([2, 3]) == 5", "self.five() == 5") + "\n    def five(self):\n        return _round(5.1)\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("test", "code", "effects"),
+    [
+        (CLASS, CELLS, {Effect.BLOCKS}),  # test_total goes along and has nothing to do with what went
+        (CLASS.replace(" _round", " rounded"), ENDS, {Effect.BLOCKS}),
+        (CLASS.replace(" _round", " rounded").replace("total([2, 3])", "rounded(5.1)"), ENDS, set()),
+        (CLASS.replace("TestCore:", "TestCore(Shared):"), CELLS, {Effect.ASKS}),
+        (CLASS.replace("total([2, 3])", "_round(5.1)"), CELLS, set()),
+        (WITH_SET_UP, CELLS, set()),
+        (WITH_HELPER, CELLS, set()),
+        (WITH_HELPER.replace("self.five()", "total([2, 3])"), CELLS, {Effect.BLOCKS}),
+    ],
+)
+def test_neighbours_in_a_class_do_not_go_with_the_test_of_a_private_part(judge, test, code, effects):
+    one, two, other = f"{T}::TestCore::test_round", f"{T}::TestCore::test_total", f"{T}::test_other"
+    gone = "rounded" if "rounded" in code else "_round"
+    runs = {"was": dict.fromkeys((one, two, other), "passed"), "now": {other: "passed"}, "restored": {T: "failed"}}
+    after = {T: OTHER, "pkg/_cells.py": "def total(rows):\n    return 5\n"}
+    found = judge(
+        {T: test + OTHER, "pkg/_cells.py": code}, after, **runs,
+        detail=f"ImportError: cannot import name '{gone}' from 'pkg._cells'", goal="Remove deprecated code.",
+    )  # fmt: skip
+    assert {f.effect for f in found.values()} == effects
