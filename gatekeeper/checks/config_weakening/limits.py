@@ -39,9 +39,9 @@ _STYLE = re.compile(
 )
 """Rules of linters about layout, names, documentation and idiom."""
 _NEVER_RUN = re.compile(
-    r"(?:# )?pragma: no cover|(?:\^?\s*)?if (?:\w+\.)?TYPE_CHECKING:?|(?:\\s\*)?raise (?:NotImplementedError|AssertionError)\b.{0,4}"
+    r"(?:# )?pragma: no cover|(?:\^?\s*)?if (?:\w+\.)?TYPE_CHECKING:?|(?:\\s\*)?raise (?:NotImplementedError|AssertionError)(?:\(\)|\\\(\\\)|\\b)?"
     r"|(?:\^|\\s\*)*:? ?(?:\\\.){3}\$?|: \\\.\{3\}|(?:@(?:\w+\\?\.)?|@\(abc\\\.\)\?)(?:abstractmethod|overload)"
-    r"|if __name__ == .{1,4}__main__.{1,4}:?|def __repr__|assert_never\(?|class .*\\bProtocol\\\):"
+    r"|if __name__ == (?:\.|\\?['\"]|\[(?:'\"|\"')\])__main__(?:\.|\\?['\"]|\[(?:'\"|\"')\])(?:\\?:)?|def __repr__|assert_never\(?|class .*\\bProtocol\\\):"
 )
 """Lines that coverage customarily leaves out, as patterns: they do not run, or only where something is wrong."""
 _RULE_WORDS = {"off": 0, "0": 0, "warn": 1, "1": 1, "warning": 1, "error": 2, "2": 2}
@@ -102,7 +102,7 @@ def _weight(key: str, old: Any, new: Any, had: dict[str, Any], has: dict[str, An
     """Of one lost demand: advice beyond what strict holds, a question of style or where something came in exchange."""
     plain = _plain_key(key)
     strict = had.get("mypy.strict") is True and has.get("mypy.strict") is True
-    if strict and isinstance(old, bool) and re.fullmatch(r"mypy\.\w+", plain) and not _IN_STRICT.fullmatch(plain):
+    if strict and old is True and plain in ("mypy.warn_unreachable", "mypy.warn_incomplete_stub"):
         return Effect.ADVISES
     return Effect.ASKS if _matter_of_style(key, old, new) or _exchanged(key, old, new, had, has) else Effect.BLOCKS
 
@@ -115,14 +115,19 @@ def _matter_of_style(key: str, old: Any, new: Any) -> bool:
     return bool(gained) and all(_STYLE.fullmatch(w) for w in gained)
 
 
+_DEMANDS = re.compile(
+    r"mypy\.(?:strict|strict_equality|extra_checks|warn_unreachable|warn_return_any|check_untyped_defs|no_implicit_reexport|disallow_\w+)"
+    r"|(?:based)?pyright\.(?:report|strict)\w+"
+)
+"""Switches of type checkers that find faults, and are not on by themselves."""
 _TYPE_CHECKERS = ("mypy", "pyright", "basedpyright", "ty", "pyre")
 
 
 def _exchanged(key: str, old: Any, new: Any, had: dict[str, Any], has: dict[str, Any]) -> bool:
     """A type checker lost a single switch or looks at tests no longer, and in return it got another or one more looks on."""
     tool = _tool(key)
-    if tool not in _TYPE_CHECKERS or key.endswith(".strict"):
-        return False
+    if tool not in _TYPE_CHECKERS or new is True or key.rsplit(".", 1)[-1] in ("strict", "strict_optional"):
+        return False  # a switch that lets faults pass is paid for by nothing
     paths = key.rsplit(".", 1)[-1] in ("files", "include") and new is not None
     kept = {w.rstrip("/") for w in words(new)}
     left = [w for w in words(old) if w.rstrip("/") not in kept]
@@ -133,8 +138,10 @@ def _exchanged(key: str, old: Any, new: Any, had: dict[str, Any], has: dict[str,
         return {t for k in table if (t := _tool(k)) in _TYPE_CHECKERS}
 
     others = {t for t in used(has) - used(had) if has.get(f"{t}.typecheckingmode") not in ("off", False)}
-    switches = [k for k, v in has.items() if _tool(k) == tool and v is True and had.get(k) is not True]
-    return tool in used(has) and bool(others or any(_TRUE_IS_STRICT.search(k.rsplit(".", 1)[-1]) for k in switches))
+    fresh = [k for k, v in has.items() if _tool(k) == tool and v is True and had.get(k) is not True]
+    free = had.get("mypy.strict") is True
+    switches = [k for k in fresh if _DEMANDS.fullmatch(k) and not (free and _IN_STRICT.fullmatch(k))]
+    return tool in used(has) and bool(others or switches)
 
 
 def _tool(key: str) -> str:
@@ -167,10 +174,22 @@ def _never_selected(key: str, before: dict[str, Any], after: dict[str, Any]) -> 
     stem, _, name = key.rpartition(".")
     if not re.fullmatch(r"(?:extend[_-])?ignore", name):
         return False
+    stems = {stem, stem.removesuffix("lint").rstrip("."), f"{stem.removesuffix('lint').rstrip('.')}.lint".lstrip(".")}
     old, new = (
-        {w for s in ("select", "extend-select", "extend_select") for w in words(t.get(f"{stem}.{s}"))}
+        {
+            w
+            for at in stems
+            for s in ("select", "extend-select", "extend_select")
+            for w in words(t.get(f"{at}.{s}".lstrip(".")))
+        }
         for t in (before, after)
     )
+    if not any(f"{at}.select".lstrip(".") in before for at in stems):
+        old |= (
+            {"E", "F", "W", "C90"} if "flake8" in stem else {"E4", "E7", "E9", "F"}
+        )  # what linters look at by themselves
+    if any(k.rsplit(".", 1)[-1] == "extend" for k in (*before, *after)):
+        return False  # what another file selects is not known here
     gained = [w for w in words(after.get(key)) if w not in words(before.get(key))]
     known = any(g.startswith(c) or c.startswith(g) for g in gained for c in old)
     return (
@@ -238,6 +257,8 @@ def _weaker(key: str, old: Any, new: Any) -> str | None:
     if name in _NO_CHECK or _plain_key(key).startswith("coverage.paths."):
         return None  # the latter says which folders are the same one, not what is measured
     said = f"{key} {_short(old)} -> {_short(new)}"
+    if (_plain_key(key) == "mypy.follow_imports" and new == "skip") or (name == "strict_optional" and new is False):
+        return said
     a, b = _number(old), _number(new)
     lower, higher = _LOWER_IS_WEAKER.search(key), _HIGHER_IS_WEAKER.search(name)
     if a is not None and (b is not None or new is None):
@@ -265,7 +286,10 @@ def _weaker(key: str, old: Any, new: Any) -> str | None:
         # A folder in place of one that lies in it: `src` for `src/shop`.
         lost = [w for w in lost if not any(f"{w.rstrip('/')}/".startswith(f"{g.rstrip('/')}/") for g in gained)]
     if re.search(r"select$", name):
-        lost = [w for w in lost if not any(w.startswith(g) for g in words(new))]  # `TC` holds `TCH` and `TC001`
+        # `TC` holds `TCH` and `TC001`, and `P` not `PLE`: letters name other rules.
+        lost = [
+            w for w in lost if not any(re.fullmatch(rf"{re.escape(g)}\d*", re.sub("^TCH", "TC", w)) for g in words(new))
+        ]
     if name in ("exclude_also", "exclude_lines"):
         gained = [w for w in gained if not _NEVER_RUN.fullmatch(w)]
     if (

@@ -8,7 +8,7 @@ from typing import Any
 from gatekeeper.domain.evidence import Evidence
 from gatekeeper.domain.tree import text
 from gatekeeper.domain.verdict import Effect
-from gatekeeper.formats.tool_settings import is_settings, words
+from gatekeeper.formats.tool_settings import words
 
 _MADE = frozenset({
     ".git", ".hg", ".svn", ".tox", ".nox", ".eggs", ".env", ".venv", "env", "venv", "build", "dist", "__pycache__", "node_modules", "*.egg-info",
@@ -38,29 +38,49 @@ def _folders(path: str) -> list[str]:
     return ["/".join(parts[:end]) for end in range(1, len(parts) + 1)]
 
 
+_MANY, _LARGE = 3000, 1_000_000
+_SHOWN = (
+    ".png",
+    ".jpg",
+    ".jpeg",
+    ".gif",
+    ".svg",
+    ".ico",
+    ".webp",
+    ".pdf",
+    ".woff",
+    ".woff2",
+    ".ttf",
+    ".mp4",
+    ".zip",
+    ".gz",
+    ".whl",
+)
+_FROM_AFAR = re.compile(
+    r"uses:\s*['\"]?(?!(?:actions|github|docker|pypa|codecov|coverallsapp|astral-sh|softprops|peaceiris)/|\./)\S"
+    r"|^\s*-?\s*include:|prospector|pylama",
+    re.MULTILINE,
+)
+"""Actions and CI of others, and tools that start tools."""
+
+
 def unused(evidence: Evidence, tool: str) -> bool:
-    """Nothing in the base installs, runs or sets up this tool, so what its first settings leave out was never looked at."""
-    spoken = re.compile(rf"(?<![\w-]){re.escape(tool)}(?![\w])", re.IGNORECASE)
-    names = (
-        "tox.ini",
-        "noxfile.py",
-        "makefile",
-        "justfile",
-        "pipfile",
-        "setup.py",
-        "tasks.py",
-        "dockerfile",
-        "contributing.md",
-        "readme.md",
+    """The base speaks of this tool nowhere, so what its first settings leave out was never looked at.
+
+    Nothing less proves it: a tool is started by scripts of any name, by other tools (`--cov` of pytest), by CI of elsewhere.
+    """
+    spoken = re.compile(
+        r"coverage|--cov|pytest[-_]cov|codecov|coveralls" if tool == "coverage" else re.escape(tool), re.IGNORECASE
     )
-    for path in evidence.base.entries:
-        name = path.rsplit("/", 1)[-1].lower()
-        if (
-            is_settings(path)
-            or name in names
-            or name.startswith(".")
-            or name.endswith((".yml", ".yaml", ".sh", ".in", ".lock"))
-            or ("requirements" in path.lower() and name.endswith(".txt"))
-        ) and spoken.search(text(evidence.base, path) or ""):
+    commands = [*evidence.ticket.verify, *(s.command or "" for s in evidence.suites)]
+    if len(evidence.base.entries) > _MANY or any(map(spoken.search, commands)):
+        return False
+    for path, entry in evidence.base.entries.items():
+        if path.lower().endswith(_SHOWN):
+            continue
+        if entry.size is None or entry.size > _LARGE or spoken.search(path):
+            return False
+        content = text(evidence.base, path) or ""
+        if spoken.search(content) or (path.endswith((".yml", ".yaml")) and _FROM_AFAR.search(content)):
             return False
     return True

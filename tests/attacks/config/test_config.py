@@ -243,6 +243,10 @@ MYPY = {
         (TYPED.replace("warn_unreachable = true", "") + "[tool.pyright]\ntypeCheckingMode = 'off'\n", "blocks"),
         (TYPED.replace("warn_unreachable = true", "disallow_untyped_defs = true"), "asks"),
         (TYPED.replace("warn_unreachable = true", "pretty = true"), "blocks"),
+        (TYPED.replace("warn_unreachable = true", "warn_unused_configs = true"), "blocks"),
+        (TYPED.replace("warn_unreachable = true", "error_summary = true"), "blocks"),
+        (TYPED + "ignore_errors = true\nwarn_return_any = true\n", "blocks"),
+        (TYPED + "ignore_missing_imports = true\nwarn_return_any = true\n", "blocks"),
         (TYPED.replace("warn_unreachable = true", "strict = true"), "asks"),
         (TYPED.replace("'src', 'tests'", "'src'") + "warn_return_any = true\n", "asks"),
         (TYPED.replace("'src', 'tests'", "'src/'") + "warn_return_any = true\n", "asks"),
@@ -262,6 +266,25 @@ def test_what_goes_beyond_strict_is_told(gone, effect):
     assert [f.effect.value for f in found] == ([effect] if effect else [])
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("ignore_errors = false", "ignore_errors = true"),
+        ("pretty = true", "ignore_errors = true"),
+        ("strict_optional = true", "strict_optional = false"),
+        ("pretty = true", "strict_optional = false"),
+        ("pretty = true", "ignore_missing_imports = true"),
+        ("pretty = true", "follow_imports = 'skip'"),
+        ("pretty = true", "disable_error_code = ['arg-type']"),
+    ],
+)
+def test_what_lets_faults_of_types_pass_is_stopped_whatever_strict_says(old, new):
+    strict = f"[tool.mypy]\nstrict = true\n{old}\n"
+    [found] = check(tree_evidence({**MYPY, "pyproject.toml": strict}, {"pyproject.toml": strict.replace(old, new)}))
+    assert (found.code, found.effect.value) == ("LIMIT_LOWERED", "blocks")
+    assert check(tree_evidence({"pyproject.toml": strict.replace(old, new)}, {"pyproject.toml": strict})) == ()
+
+
 def test_a_folder_around_the_old_one_and_another_spelling_are_no_loss():
     repo = {"setup.cfg": "[mypy]\nfiles = src/shop/, tests/\n"}
     assert check(tree_evidence(repo, {"setup.cfg": "[mypy]\nfiles = src, tests\n"})) == ()
@@ -279,11 +302,34 @@ def test_rules_that_a_linter_selects_by_itself_are_kept(kept, codes):
 
 @pytest.mark.parametrize(
     ("repo", "codes"),
-    [({"README.md": "x"}, []), ({"README.md": "x", "requirements/dev.txt": "mypy==1.0\n"}, ["LIMIT_LOWERED"])],
+    [
+        ({"README.md": "x"}, []),
+        ({"README.md": "x", W: CI.replace("      - run: ruff check .\n", "      - uses: actions/cache@v4\n")}, []),
+        ({"README.md": "x", "requirements/dev.txt": "mypy==1.0\n"}, ["LIMIT_LOWERED"]),
+        ({"scripts/check": "#!/bin/sh\nmypy src\n"}, ["LIMIT_LOWERED"]),
+        ({"tools/lint.py": "import subprocess\nsubprocess.call(['mypy', 'src'])\n"}, ["LIMIT_LOWERED"]),
+        ({"requirements/dev.txt": "pytest-mypy\n"}, ["LIMIT_LOWERED"]),
+        ({W: CI + "      - uses: acme/types@v1\n"}, ["LIMIT_LOWERED"]),
+    ],
 )
 def test_a_tool_that_arrives_lowers_nothing_and_one_that_is_used_does(repo, codes):
     lax = {"pyproject.toml": "[tool.mypy]\nignore_missing_imports = true\nno_implicit_optional = true\n"}
     found = check(tree_evidence({**repo, "pyproject.toml": "[project]\nname = 'x'\n"}, lax))
+    assert [f.code for f in found] == codes
+
+
+@pytest.mark.parametrize(
+    ("repo", "codes"),
+    [
+        ({W: CI.replace("pytest -q", "pytest --cov=shop --cov-fail-under=90")}, ["LIMIT_LOWERED"]),
+        ({"requirements-dev.txt": "pytest-cov\n"}, ["LIMIT_LOWERED"]),
+        ({"docs/a.md": "Tests discover.\n"}, []),
+    ],
+)
+@pytest.mark.parametrize("lax", ['run]\nomit = ["shop/*"]\n', 'report]\nexclude_also = [".*"]\n'])
+def test_coverage_that_a_plugin_measures_is_used(repo, codes, lax):
+    toml = "[build-system]\nrequires = ['setuptools']\n"
+    found = check(tree_evidence({**repo, "pyproject.toml": toml}, {"pyproject.toml": f"{toml}[tool.coverage.{lax}"}))
     assert [f.code for f in found] == codes
 
 
@@ -312,7 +358,16 @@ def test_an_ignored_rule_of_style_goes_to_a_person(rule, effect):
         (r": \\.{3}", []),
         ("pragma: no cover", []),
         ("def ", ["LIMIT_LOWERED"]),
+        (r"raise NotImplementedError\\(\\)", []),
+        ("if __name__ == .__main__.:", []),
+        ("if __name__ == '__main__'", []),
+        (r"if __name__ == \"__main__\":", []),
         ("raise NotImplementedError|return", ["LIMIT_LOWERED"]),
+        ("raise NotImplementedError|.", ["LIMIT_LOWERED"]),
+        ("raise AssertionError|", ["LIMIT_LOWERED"]),
+        ("if __name__ == '__main__'|.", ["LIMIT_LOWERED"]),
+        ("if __name__ == '|.__main__.", ["LIMIT_LOWERED"]),
+        ("if TYPE_CHECKING:|.", ["LIMIT_LOWERED"]),
         ("if .*", ["LIMIT_LOWERED"]),
     ],
 )
@@ -526,3 +581,28 @@ RUFF = "[tool.ruff.lint]\nselect = ['E', 'F', 'TCH']\nignore = ['E501']\n"
 def test_exceptions_from_new_rules_are_no_loss(select, ignore, codes):
     after = f"[tool.ruff.lint]\nselect = [{select}]\nignore = [{ignore}]\n"
     assert [f.code for f in check(tree_evidence({"pyproject.toml": RUFF}, {"pyproject.toml": after}))] == codes
+
+
+@pytest.mark.parametrize(
+    ("select", "ignore", "codes"),
+    [
+        ("'B', 'PYI'", "'PYI036'", []),
+        ("'B', 'F', 'E'", "'F', 'E'", ["LIMIT_LOWERED"]),
+        ("'B', 'F8'", "'F821'", ["LIMIT_LOWERED"]),
+        ("'B', 'E'", "'E722'", ["LIMIT_LOWERED"]),
+    ],
+)
+def test_rules_that_a_linter_looks_at_by_itself_are_not_new(select, ignore, codes):
+    before = "[tool.ruff.lint]\nextend-select = ['B']\n"
+    after = f"[tool.ruff.lint]\nextend-select = [{select}]\nignore = [{ignore}]\n"
+    assert [f.code for f in check(tree_evidence({"pyproject.toml": before}, {"pyproject.toml": after}))] == codes
+    extended = [f"extend = '../ruff.toml'\n{x.replace('tool.ruff.', '')}" for x in (before, after)]
+    found = check(tree_evidence({"ruff.toml": extended[0]}, {"ruff.toml": extended[1]}))
+    assert [f.code for f in found] == ["LIMIT_LOWERED"]
+
+
+def test_letters_of_another_linter_hold_no_rules_of_this_one():
+    repo = {"pyproject.toml": "[tool.ruff.lint]\nselect = ['E', 'PLE', 'F401']\n"}
+    assert check(tree_evidence(repo, {"pyproject.toml": "[tool.ruff.lint]\nselect = ['E', 'PLE', 'F']\n"})) == ()
+    found = check(tree_evidence(repo, {"pyproject.toml": "[tool.ruff.lint]\nselect = ['E', 'P', 'F']\n"}))
+    assert [f.code for f in found] == ["LIMIT_LOWERED"]
