@@ -24,11 +24,13 @@ _KNOWN_OWNERS = _PLATFORM | {
 """Owners of actions that everybody uses; one of theirs that is pinned to a commit needs nobody's attention."""
 _SHA = re.compile(r"[0-9a-f]{40}|sha256:[0-9a-f]{64}")
 _PIPE = re.compile(r"\b(?:curl|wget|fetch|iwr|invoke-webrequest)\b[^\n;]*\|\s*(?:sudo\s+(?:-\S+\s+)*)?(?:\S*/)?(?:env\s+)?(?:ba|z|da|k)?(?:sh|python[0-9.]*|node|perl|ruby|iex)\b|\b(?:ba|z)?sh\s+(?:-c\s+)?[\"']?[<$]\(\s*(?:curl|wget)|\beval\s+[\"']?\$\(\s*(?:curl|wget)", re.IGNORECASE)  # fmt: skip
-_INSTALLER = re.compile(
-    r"\s[\"']?https://(?:astral\.sh/uv/(?:[\d.]+/)?install\.sh|sh\.rustup\.rs/?|install\.python-poetry\.org/?|pdm-project\.org/install-pdm\.py"
-    r"|get\.pnpm\.io/install\.sh|bun\.sh/install|deno\.land/install\.sh|just\.systems/install\.sh)[\"']?\s*\|\s*(?:ba)?(?:sh|python3?)\b"
+_INSTALLER = (
+    r"(?:curl|wget)(?:\s+(?:-[fsSLq]+|-q?O\s?-|--proto\s+[\"']?=https[\"']?|--tlsv1\.[23]|--retry\s+\d+|--(?:fail|silent|show-error|location|quiet|https-only)))*"
+    r"\s+[\"']?https://(?:astral\.sh/uv/(?:[\d.]+/)?install\.sh|sh\.rustup\.rs/?|install\.python-poetry\.org/?|pdm-project\.org/install-pdm\.py"
+    r"|get\.pnpm\.io/install\.sh|bun\.sh/install|deno\.land/install\.sh|just\.systems/install\.sh)[\"']?\s*\|\s*(?:(?:ba)?sh|python3?)"
+    r"(?:\s+-(?:s(?:\s+--)?)?(?:\s+[\w./=-]+)*)?\s*(?:[;&)\"'#].*)?"
 )
-"""The documented way to install a tool that everybody knows, from its maker over TLS."""
+"""The whole of the documented way to install a tool that everybody knows, from its maker over TLS: one address and nothing else."""
 _BACKSLASH = re.compile(r"\\\r?\n")
 _RUNNERS = {
     "os.system", "os.popen", "os.execv", "os.execvp", "os.spawnl", "subprocess.run", "subprocess.call", "subprocess.Popen",
@@ -194,10 +196,18 @@ def _index_file(path: str, before: str, after: str) -> Iterable[Finding]:
 
 def _downloads(path: str, before: str, after: str) -> Iterable[Finding]:
     had = {m.group(0) for m in _PIPE.finditer(_BACKSLASH.sub(" ", before[:1_000_000]))}
-    fresh = [m.group(0) for m in _PIPE.finditer(_BACKSLASH.sub(" ", after[:1_000_000])) if m.group(0) not in had]
+    whole = _BACKSLASH.sub(" ", after[:1_000_000])
+    fresh = [m for m in _PIPE.finditer(whole) if m.group(0) not in had]
     if fresh:
-        effect = Effect.ASKS if all(_INSTALLER.search(f) for f in fresh) else None
-        yield finding("DOWNLOAD_EXECUTED", f"{path} feeds a download into an interpreter: {fresh[0][:200]}", path=path, line=_line(after, fresh[0][:30]), effect=effect)  # fmt: skip
+        first = fresh[0].group(0)
+        effect = Effect.ASKS if all(_installs(whole, m) for m in fresh) else None
+        yield finding("DOWNLOAD_EXECUTED", f"{path} feeds a download into an interpreter: {first[:200]}", path=path, line=_line(after, first[:30]), effect=effect)  # fmt: skip
+
+
+def _installs(whole: str, found: re.Match[str]) -> bool:
+    """The command up to the end of its line, for what follows the interpreter may be told to it."""
+    end = whole.find("\n", found.end())
+    return re.fullmatch(_INSTALLER, whole[found.start() : end if end >= 0 else None].rstrip()) is not None
 
 
 def _uses(content: str) -> dict[str, str]:
