@@ -264,6 +264,7 @@ HEIR = "from m import f\nfrom shared import Mixin\n\nclass TestF(Mixin):\n    ma
         (HEIR.replace("TestF", "TestG"), "skipped", {"TEST_REMOVED"}),
         (HEIR.replace("TestF(", "TestG(Other, "), "passed", {"TEST_REMOVED"}),
         (HEIR.replace("TestF", "TestG").replace("make = f", "make = g"), "passed", {"TEST_REMOVED"}),
+        (HEIR.replace("TestF", "TestG").replace("make = f", "make = f\n    wanted = 2"), "passed", {"TEST_REMOVED"}),
         (HEIR.replace("class TestF", "@quiet\nclass TestG"), "passed", {"TEST_REMOVED"}),
     ],
 )
@@ -274,6 +275,14 @@ def test_a_class_with_inherited_tests_gets_another_name(judge, merged, outcome, 
         {T: HEIR, "tests/shared.py": MIXIN}, {T: merged, "tests/shared.py": MIXIN}, was=was, now=now, restored=was
     )
     assert set(seen) == found
+
+
+@pytest.mark.parametrize("restored", [{f"{T}::TestF::test_two": "failed"}, {T: "failed"}, {}])
+def test_a_new_name_does_not_cover_inherited_tests_that_fail(judge, restored):
+    was, now = {f"{T}::TestF::test_two": "passed"}, {f"{T}::TestG::test_two": "passed"}
+    after = {T: HEIR.replace("TestF", "TestG"), "tests/shared.py": MIXIN}
+    seen = judge({T: HEIR, "tests/shared.py": MIXIN}, after, was=was, now=now, restored=restored)
+    assert "TEST_REMOVED" in seen
 
 
 GUIDE = "Guide\n=====\n\n>>> 1 + 1\n2\n\nMore:\n\n>>> f(2)\n7\n"
