@@ -61,7 +61,7 @@ def _explain(situation: Situation, path: str, name: str, gone: list[str]) -> Fin
             run_in_their_own_module(situation, path, name, gone) or renamed_class(situation, path, name, gone)
         ):
             return None
-        if examples_kept(situation, path, name):
+        if examples_kept(situation, path, name, gone):
             return None
         # Made at run time or in another language: only the numbers can be compared.
         return _removed(situation, path, name, gone, None)

@@ -305,6 +305,32 @@ def test_a_text_with_examples_is_split(judge, parts, outcome, found):
     assert set(judge({"docs/guide.rst": GUIDE}, after, was=was, now=now, restored={})) == found
 
 
+USAGE = "Usage\n\n>>> from m import count\n>>> rows = [1, 2]\n>>> count(rows)\n2\n"
+NOTES = "Notes\n\n>>> 1 + 1\n2\n"
+
+
+@pytest.mark.parametrize(
+    ("guide", "restored", "found"),
+    [
+        (USAGE.replace("Usage", "Guide"), "passed", set()),
+        (USAGE + "\n>>> count([])\n0\n", "passed", set()),
+        (NOTES + "\n" + USAGE, "passed", set()),  # both texts became one
+        (USAGE, "failed", {"TEST_REMOVED"}),
+        (USAGE.replace(">>> rows", ">>> count = len\n>>> rows"), "passed", {"TEST_REMOVED"}),
+        (">>> import m\n>>> m.count = len\n\n" + USAGE, "passed", {"TEST_REMOVED"}),
+        (USAGE.replace(">>> rows = [1, 2]\n", "") + ">>> rows = [1, 2]\n", "passed", {"TEST_REMOVED"}),
+    ],
+)
+def test_nothing_new_stands_before_the_examples_of_a_text_that_moved(judge, guide, restored, found):
+    old, notes, new = "docs/usage.rst", "docs/notes.rst", "docs/guide.rst"
+    with_notes = NOTES in guide
+    was = {f"{old}::usage.rst": "passed", **({f"{notes}::notes.rst": "passed"} if with_notes else {})}
+    before = {old: USAGE, **({notes: NOTES} if with_notes else {})}
+    restored = {f"{old}::usage.rst": restored}
+    seen = judge(before, {new: guide}, was=was, now={f"{new}::guide.rst": "passed"}, restored=restored)
+    assert set(seen) == found
+
+
 LONG = 'class TestF:\n    def test_two(self):\n        assert f("""\n            a: {:w}\n            b: {:d}\n        """) == 7\n'
 SHORT = 'def test_two():\n    assert f("""\n        a: {:w}\n        b: {:d}\n    """) == 7\n'
 
