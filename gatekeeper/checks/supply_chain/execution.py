@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterable
 
+from gatekeeper.checks.supply_chain.version_files import harmless
 from gatekeeper.domain.evidence import Evidence
 from gatekeeper.domain.finding import Finding, finding
 from gatekeeper.domain.globs import matches
@@ -117,9 +118,8 @@ def _setup(evidence: Evidence, path: str, before: str, after: str) -> Iterable[F
         return
     old = python_code.parse(before) or ast.Module([], [])
 
-    def risky(tree: ast.Module) -> dict[str, int]:
+    def risky(tree: ast.Module, facts: tuple[ast.Call, ...]) -> dict[str, int]:
         names = python_code.imports(tree)
-        facts = set(_facts_executed(evidence, tree))
         found = {
             python_code.dotted(n.func, names): n.lineno
             for n in python_code.walk(tree)
@@ -135,57 +135,18 @@ def _setup(evidence: Evidence, path: str, before: str, after: str) -> Iterable[F
         }
         return hits
 
-    fresh = {k: v for k, v in risky(new).items() if k not in risky(old)}
+    # What only learned constants before is no reason to run another file now.
+    same = _read_and_run(new) <= _read_and_run(old)
+    had = risky(old, () if same else harmless(evidence.base, old))
+    fresh = {k: v for k, v in risky(new, harmless(evidence.merged, new)).items() if k not in had}
     if fresh:
         first = min(fresh, key=lambda k: fresh[k])
         yield finding("BUILD_HOOK_ADDED", f"{path} runs {', '.join(sorted(fresh))} while the package is built.", path=path, line=fresh[first])  # fmt: skip
 
 
-def _facts_executed(evidence: Evidence, tree: ast.Module) -> Iterable[ast.Call]:
-    """Calls like `exec(file.read(), about)` where the file is one of the project that only gives names to constants."""
-    for block in python_code.walk(tree):
-        opened = {i.optional_vars.id: i.context_expr for i in block.items if isinstance(i.optional_vars, ast.Name)} if isinstance(block, ast.With) else {}  # fmt: skip
-        for call in ast.walk(block) if opened or isinstance(block, ast.Expr) else ():
-            if not (isinstance(call, ast.Call) and getattr(call.func, "id", "") == "exec" and call.args):
-                continue
-            read_ = call.args[0]
-            if not (
-                isinstance(read_, ast.Call) and isinstance(read_.func, ast.Attribute) and read_.func.attr == "read"
-            ):
-                continue
-            source: ast.expr | None = read_.func.value
-            if isinstance(source, ast.Name):
-                source = opened.get(source.id)
-            if (
-                isinstance(source, ast.Call)
-                and getattr(source.func, "id", "") == "open"
-                and _only_facts(evidence, source)
-            ):
-                yield call
-
-
-def _only_facts(evidence: Evidence, opened: ast.Call) -> bool:
-    """Every file of the tree that has the name which this call opens holds constants under names and nothing else."""
-    names = [n.value for n in ast.walk(opened.args[0]) if isinstance(n, ast.Constant) and isinstance(n.value, str)] if opened.args else []  # fmt: skip
-    files = [n for n in names if n.endswith(".py")]
-    if len(files) != 1:
-        return False
-    name = files[0].rsplit("/", 1)[-1]
-    homes = [p for p in evidence.merged.entries if p.rsplit("/", 1)[-1] == name]
-    modules = [python_code.parse(text(evidence.merged, p)) for p in homes]
-    return bool(modules) and all(m is not None and all(map(_fact, m.body)) for m in modules)
-
-
-def _fact(statement: ast.stmt) -> bool:
-    if isinstance(statement, ast.Expr):
-        return isinstance(statement.value, ast.Constant)
-    if not isinstance(statement, ast.Assign) or not all(isinstance(t, ast.Name) for t in statement.targets):
-        return False
-    try:
-        ast.literal_eval(statement.value)
-    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-        return False
-    return True
+def _read_and_run(tree: ast.Module) -> set[str]:
+    calls = (n for n in python_code.walk(tree) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name))
+    return {ast.unparse(n) for n in calls if isinstance(n.func, ast.Name) and n.func.id in ("exec", "open")}
 
 
 def _index_file(path: str, before: str, after: str) -> Iterable[Finding]:

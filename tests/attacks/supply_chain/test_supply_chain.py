@@ -271,3 +271,77 @@ def test_the_project_in_its_own_lock_needs_no_pin():
 def test_a_folder_deeper_down_makes_no_list_one_for_developers(path, listed, effect):
     found = check(tree_evidence({**REPO, path: "iniconfig==2.1.0\n"}, {path: "iniconfig==2.1.0\n" + listed}))
     assert [(f.code, f.effect.value) for f in found] == [("DEPENDENCY_ADDED", effect)]
+
+
+PLAIN = "from setuptools import setup\nsetup(name='x')\n"
+HERE = "import os\nfrom setuptools import setup\n\nhere = os.path.abspath(os.path.dirname(__file__))\nabout = {}\n"
+READS = (
+    HERE
+    + "with open(os.path.join(here, 'shop', 'about.py')) as f:\n    exec(f.read(), about)\nsetup(version=about['__version__'])\n"
+)
+ABOUT = {
+    "setup.py": PLAIN,
+    "shop/about.py": '"""About."""\n\n# Of the project.\n__version__ = "1"\n',
+    "about.py": "__version__ = '1'\n",
+}
+BAD = {"shop/payload.txt": "import os\nos.system('id')\n", "payload.py": "import os\nos.system('id')\n"}
+
+
+@pytest.mark.parametrize(
+    ("setup", "stopped"),
+    [
+        (READS, False),
+        (PLAIN + "exec(open('shop/about.py').read())\n", False),
+        (PLAIN + "exec(open('./about.py', encoding='utf-8').read())\n", False),
+        (PLAIN + "exec(open('shop/payload.txt' or 'shop/about.py').read())\n", True),
+        (PLAIN + "exec(open('shop/payload.txt').read())\n", True),
+        (PLAIN + "exec(open('/tmp/about.py').read())\n", True),
+        (PLAIN + "exec(open('../about.py').read())\n", True),
+        (PLAIN + "exec(open('lib/about.py').read())\n", True),
+        (PLAIN + "with open('about.py') as f:\n    f = open('shop/payload.txt')\n    exec(f.read())\n", True),
+        (PLAIN + "with open('about.py') as f:\n    f.seek(9)\n    exec(f.read())\n", True),
+        (PLAIN + "with open('about.py') as f:\n    for line in f:\n        exec(f.read())\n", True),
+        (PLAIN + "with open('about.py') as f:\n    f.read(9)\n    exec(f.read())\n", True),
+        (PLAIN + "exec(open('about.py').read() + open('shop/payload.txt').read())\n", True),
+        (PLAIN + "exec(open('about.py', encoding='utf-7').read())\n", True),
+        (PLAIN + "open('about.py', 'w').write('import os')\nexec(open('about.py').read())\n", True),
+        (PLAIN + "import shutil\nshutil.copy('payload.py', 'about.py')\nexec(open('about.py').read())\n", True),
+        (PLAIN + "from payload import open\nexec(open('about.py').read())\n", True),
+        (PLAIN + "def open(n):\n    return x\nexec(open('about.py').read())\n", True),
+        (READS.replace("os.path.dirname(__file__)", "'/tmp'"), True),
+        (READS.replace("about = {}", "here = '/tmp'"), True),
+        (READS.replace("about = {}", "print = os.system\nprint('id')"), True),
+        (READS.replace("about = {}", "about = {}\nfor setup in [os.system]:\n    setup('id')"), True),
+        (READS.replace("about = {}", "os.path.join = print"), True),
+        (READS.replace("about = {}", "globals()['open'] = print"), True),
+        (PLAIN + "exec(open('about.py').read())\nexec(open('shop/payload.txt').read())\n", True),
+    ],
+)
+def test_a_build_script_learns_constants_only_where_nothing_else_can_run(setup, stopped):
+    found = check(tree_evidence(ABOUT, {"setup.py": setup, **BAD}))
+    assert [(f.code, f.effect.value) for f in found] == ([("BUILD_HOOK_ADDED", "blocks")] if stopped else [])
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"shop/about.py": "import os\n__version__ = os.sep\n"},
+        {"shop/about.py": "__version__ = '1'\nsetup = 1\n"},
+        {"shop/about.py": "__version__: print('a') = '1'\n"},
+        {"shop/about.py": None},
+        {"os.py": "open = 1\n"},
+        {"setuptools/__init__.py": "setup = print\n"},
+    ],
+)
+def test_what_a_build_script_runs_must_lie_in_the_tree_and_hold_constants_alone(other):
+    script = PLAIN + "import os\nexec(open(os.path.join('shop', 'about.py')).read())\n"
+    assert check(tree_evidence(ABOUT, {"setup.py": script})) == ()
+    found = check(tree_evidence(ABOUT, {"setup.py": script, **other}))
+    assert [(f.code, f.effect.value) for f in found] == [("BUILD_HOOK_ADDED", "blocks")]
+
+
+def test_another_file_than_before_is_run_and_another_line_beside_it_is_not():
+    before = {**ABOUT, "setup.py": READS}
+    beside = check(tree_evidence(before, {"setup.py": READS + "print(sorted(about, key=lambda n: -len(n)))\n"}))
+    other = check(tree_evidence(before, {"setup.py": READS.replace("about.py", "payload.txt"), **BAD}))
+    assert [[f.code for f in found] for found in (beside, other)] == [[], ["BUILD_HOOK_ADDED"]]
