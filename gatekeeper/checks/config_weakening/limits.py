@@ -79,7 +79,14 @@ def weakened_limits(evidence: Evidence) -> tuple[Finding, ...]:
             and not _came_from(key, before.get(key), after.get(key), earlier)
             and not _never_selected(key, before, after)
         }
-        excluded = {k: left_out(evidence, k, before, after) for k in lost if re.search(r"(?:^|[.-])exclude$", k)}
+        whose = {"ruff.toml": "ruff", ".ruff.toml": "ruff", "pyrightconfig.json": "pyright"}.get(
+            path.rsplit("/", 1)[-1]
+        )
+        excluded = {
+            k: left_out(evidence, k, whose or _tool(k), before, after)
+            for k in lost
+            if re.search(r"(?:^|[.-])exclude$", k)
+        }
         arrived = {t for t in map(_tool, lost) if all(before.get(k) is None for k in lost if _tool(k) == t)}
         arrived = {t for t in arrived if re.fullmatch(r"\w+", t) and unused(evidence, t)}
         lost = {k: w for k, w in lost.items() if _tool(k) not in arrived}

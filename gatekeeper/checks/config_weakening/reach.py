@@ -17,25 +17,51 @@ _MADE = frozenset({
 """What tools make beside a project."""
 
 
-def left_out(evidence: Evidence, key: str, before: dict[str, Any], after: dict[str, Any]) -> Effect | None:
+_GLOBS = ("ruff", "flake8", "pyright", "basedpyright")
+"""Tools whose exclusions are names and paths with wildcards."""
+_PLAIN = re.compile(r"(?!\.{1,2}(?:/|$))[\w@.-]+(?:/(?!\.{1,2}(?:/|$))[\w@.-]+)*")
+_FLAT = re.compile(r"[\w./^$\\|-]+")
+"""Regular expressions without repetitions and groups: nothing that a path could make slow."""
+
+
+def left_out(evidence: Evidence, key: str, tool: str, before: dict[str, Any], after: dict[str, Any]) -> Effect | None:
     """What new entries of an exclusion mean: None where no file is left out that was not, ADVISES where none exists (yet), else BLOCKS.
 
-    `exclude` and `extend-exclude` are one list in two spellings.
+    `exclude` and `extend-exclude` are one list in two spellings; those of `tool` mypy are regular expressions, which match anywhere.
     """
+    paths = {*evidence.base.entries, *evidence.merged.entries}
+    if tool == "mypy":
+        had, has = (_expressions(t.get(key)) for t in (before, after))
+        gained = has - had
+        if any(_found(g, paths) for g in gained):
+            return Effect.BLOCKS
+        return Effect.ADVISES if {g.strip("^$/\\") for g in gained} - _MADE else None
     stem = re.sub(r"extend[_-]exclude$", "exclude", key)
     twins = {stem, *(f"{stem.removesuffix('exclude')}extend{s}exclude" for s in "-_")}
-    had, has = ({w.strip("/").removeprefix("./") for k in twins for w in words(t.get(k))} for t in (before, after))
+    had, has = ({w.rstrip("/").removeprefix("./") for k in twins for w in words(t.get(k))} for t in (before, after))
     gained = has - had
-    parts = {part for p in evidence.merged.entries for part in (*p.split("/"), p, *_folders(p))}
-    there = {g for g in gained if g in parts or (any(sign in g for sign in "*?[^$(|\\") and g not in _MADE)}
-    if there:
+    if tool not in _GLOBS or any(g not in _MADE and not _PLAIN.fullmatch(g) for g in gained):
+        return Effect.BLOCKS  # what it leaves out cannot be told from here
+    if any(f"/{g}/" in f"/{p}/" for g in gained for p in paths):
         return Effect.BLOCKS
     return Effect.ADVISES if gained - _MADE else None
 
 
-def _folders(path: str) -> list[str]:
-    parts = path.split("/")[:-1]
-    return ["/".join(parts[:end]) for end in range(1, len(parts) + 1)]
+def _expressions(value: Any) -> set[str]:
+    return {str(v) for v in value} if isinstance(value, list) else {str(value)} if value not in (None, "") else set()
+
+
+def _found(expression: str, paths: set[str]) -> bool:
+    """A regular expression that finds a file or folder of code from whichever folder one starts, or one of which nobody can tell."""
+    try:
+        wanted = re.compile(expression) if _FLAT.fullmatch(expression) and len(expression) < 500 else None
+    except re.error:
+        wanted = None
+    if wanted is None:
+        return True
+    spelled = {"/".join(parts[at:end]) + ("/" if end else "") for p in paths if p.endswith((".py", ".pyi")) for parts in [p.split("/")]
+               for at in range(len(parts)) for end in (None, *range(at + 1, len(parts)))}  # fmt: skip
+    return any(wanted.search(f"{start}{p}") for p in spelled for start in ("", "./", "/"))
 
 
 _MANY, _LARGE = 3000, 1_000_000

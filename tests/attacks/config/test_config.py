@@ -527,6 +527,12 @@ def test_exceptions_that_moved_along_are_no_new_ones(moved, codes):
         ("extend-exclude = venv, docs, ./src/shop/a.py", "blocks"),
         ("extend-exclude = venv, docs, *.py", "blocks"),
         ("exclude = venv, docs, a.py", "blocks"),
+        ("extend-exclude = venv, docs, shop/a.py", "blocks"),
+        ("extend-exclude = venv, docs, x/../src", "blocks"),
+        ("extend-exclude = venv, docs, ././src", "blocks"),
+        ("extend-exclude = venv, docs, x//y", "blocks"),
+        ("extend-exclude = venv, docs, /home/runner/work", "blocks"),
+        ("extend-exclude = venv, docs, {src", "blocks"),
     ],
 )
 def test_an_exclusion_counts_by_the_files_that_it_leaves_out(new, effect):
@@ -606,3 +612,38 @@ def test_letters_of_another_linter_hold_no_rules_of_this_one():
     assert check(tree_evidence(repo, {"pyproject.toml": "[tool.ruff.lint]\nselect = ['E', 'PLE', 'F']\n"})) == ()
     found = check(tree_evidence(repo, {"pyproject.toml": "[tool.ruff.lint]\nselect = ['E', 'P', 'F']\n"}))
     assert [f.code for f in found] == ["LIMIT_LOWERED"]
+
+
+@pytest.mark.parametrize(
+    ("new", "effect"),
+    [
+        ("['docs', 'build', '^venv/']", None),
+        ("['docs', 'generated']", "advises"),
+        (r"['docs', '^gen/x\\.py$']".replace("\\\\", "\\"), "advises"),
+        ("'.py'", "blocks"),
+        ("['docs', 'src.shop']", "blocks"),
+        ("['docs', 'env']", "blocks"),
+        ("['docs', 'shop/$']", "blocks"),
+        ("['docs', '^./src']", "blocks"),
+        ("['docs', '^environment']", "blocks"),
+        ("['docs', 'nothing|s']", "blocks"),
+        ("['docs', '(a|a)+$']", "blocks"),
+        ("['docs', '(?i)SRC']", "blocks"),
+        ("['docs', 'tests/']", "blocks"),
+    ],
+)
+def test_exclusions_of_the_type_checker_are_expressions(new, effect):
+    repo = {"src/shop/environment.py": "x = 1\n", "tests/test_a.py": "", "docs/a.md": "", "vendored.txt": ""}
+    toml = "[tool.mypy]\nstrict = true\nexclude = ['docs']\n"
+    found = check(tree_evidence({**repo, "pyproject.toml": toml}, {"pyproject.toml": toml.replace("['docs']", new)}))
+    assert [(f.code, f.effect.value) for f in found] == ([("LIMIT_LOWERED", effect)] if effect else [])
+
+
+@pytest.mark.parametrize(("new", "effect"), [("'build'", None), ("'gen'", "advises"), ("'{src,lib}'", "blocks"), ("'x/../src'", "blocks"), ("'[s]rc'", "blocks")])  # fmt: skip
+def test_exclusions_beyond_plain_paths_cannot_be_judged(new, effect):
+    repo = {"src/a.py": "", "pyproject.toml": "[tool.ruff]\nexclude = ['docs']\n"}
+    found = check(tree_evidence(repo, {"pyproject.toml": f"[tool.ruff]\nexclude = ['docs', {new}]\n"}))
+    assert [f.effect.value for f in found] == ([effect] if effect else [])
+    other = {x: c.replace("tool.ruff", "tool.vulture") for x, c in repo.items()}
+    found = check(tree_evidence(other, {"pyproject.toml": f"[tool.vulture]\nexclude = ['docs', {new}]\n"}))
+    assert [f.effect.value for f in found] == ["blocks"]
