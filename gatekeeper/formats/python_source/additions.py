@@ -11,11 +11,11 @@ from gatekeeper.formats.python_source.inventory import read_module
 
 
 def new_or_changed(before: str | None, after: str | None) -> tuple[str, ...] | None:
-    """Qualified names (`TestA::test_b`) of tests that `before` does not have, or has with another body or decorators.
+    """Qualified names (`TestA::test_b`) of tests that `before` does not have, or has otherwise: body, arguments, decorators.
 
     None where more than tests differs, so that any test of the module may mean something else: fixtures, other functions,
-    classes, statements, and imports that bind a name which the module had before. None too for a text that is no Python,
-    or where one definition hides another.
+    classes, statements, and imports that bind a name which the module had before or that others than these tests use. None
+    too for a text that is no Python, or where one definition hides another.
     """
     old, new = read_module(before), read_module(after)
     old_tree, new_tree = python_code.parse(before), python_code.parse(after)
@@ -25,14 +25,18 @@ def new_or_changed(before: str | None, after: str | None) -> tuple[str, ...] | N
         same = [*_rest(old_tree, set(old.tests), "")] == [*_rest(new_tree, set(new.tests), "")]
     except (RecursionError, MemoryError):
         return None
-    if not same or not _only_further_imports(old_tree, new_tree):
+    if not same:
         return None
-    names = []
-    for name, test in new.tests.items():
-        was = old.tests.get(name)
-        if was is None or not test.body or (was.body, was.decorators) != (test.body, test.decorators):
-            names.append(name)
-    return tuple(names)
+    changed = [
+        test
+        for name, test in new.tests.items()
+        if (was := old.tests.get(name)) is None
+        or not test.body
+        or python_code.meaning(was.node) != python_code.meaning(test.node)
+    ]
+    if not _only_further_imports(old_tree, new_tree, [t.node for t in changed]):
+        return None
+    return tuple(t.name for t in changed)
 
 
 def _rest(tree: ast.Module | ast.ClassDef, tests: set[str], prefix: str) -> Iterator[str]:
@@ -51,8 +55,11 @@ def _rest(tree: ast.Module | ast.ClassDef, tests: set[str], prefix: str) -> Iter
             yield ast.dump(node)
 
 
-def _only_further_imports(old: ast.Module, new: ast.Module) -> bool:
-    """The old imports are all there, and the further ones bind names that meant nothing before."""
+def _only_further_imports(old: ast.Module, new: ast.Module, tests: list[ast.AST]) -> bool:
+    """The old imports are all there, and the further ones bind names that meant nothing before and that `tests` alone use.
+
+    An import that nothing uses is there for what it does, and that reaches every test of the module.
+    """
     imports = [[n for n in tree.body if isinstance(n, ast.Import | ast.ImportFrom)] for tree in (old, new)]
     had, has = (Counter(ast.dump(n) for n in nodes) for nodes in imports)
     if had - has:
@@ -63,4 +70,10 @@ def _only_further_imports(old: ast.Module, new: ast.Module) -> bool:
     used = {n.id for n in nodes if isinstance(n, ast.Name)} | {n.arg for n in nodes if isinstance(n, ast.arg)}
     defined = {n.name for n in nodes if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)}
     future = any(isinstance(n, ast.ImportFrom) and n.module == "__future__" for n in further)
-    return not future and "*" not in bound and not bound & (used | defined | set(python_code.imports(old)))
+    needed = {n.id for t in tests for n in ast.walk(t) if isinstance(n, ast.Name)}
+    return (
+        not future
+        and "*" not in bound
+        and bound <= needed
+        and not bound & (used | defined | set(python_code.imports(old)))
+    )
