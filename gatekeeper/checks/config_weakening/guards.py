@@ -39,6 +39,19 @@ _TIDYING = frozenset({
     "poetry-lock", "sphinx-lint", "interrogate", "changelog", "commitizen", "towncrier-check", "forbid-tabs", "remove-tabs", "remove-crlf", "absolufy-imports",
 })  # fmt: skip
 """Hooks that lay out, sort or spell; none of them finds a fault of the code, a secret or a foreign file."""
+_PURPOSES = (
+    frozenset({"codespell", "typos"}), frozenset({"markdownlint", "mdformat"}), frozenset({"docformatter", "ruff-format"}),
+    frozenset({"pip-compile", "pip-compile-multi-verify", "uv-lock", "poetry-lock"}), frozenset({"forbid-tabs", "remove-tabs"}),
+    frozenset({"black", "black-jupyter", "yapf", "autopep8", "ruff-format"}), frozenset({"setup-cfg-fmt", "pyproject-fmt", "tox-ini-fmt"}),
+    frozenset({"fix-byte-order-marker", "check-byte-order-marker"}), frozenset({"reorder-python-imports", "isort", "absolufy-imports"}),
+    frozenset({"pretty-format-json", "pretty-format-yaml", "prettier"}), frozenset({"mixed-line-ending", "remove-crlf"}),
+)  # fmt: skip
+"""Hooks of one purpose: one of them for another is a matter of taste."""
+_IDLE = re.compile(
+    r"(?:/(?:usr/)?bin/)?(?:true|:|(?:echo|printf)\b[^;&|]*|exit 0)|(?:ba|da|z)?sh -c ['\"]?(?:true|:|exit 0)['\"]?",
+    re.IGNORECASE,
+)
+"""What a hook runs that finds nothing whatever there is."""
 _NEGATED = re.compile(r"\b(?:never|not|don't|dont|do not|avoid|forbid\w*|refuse\w*|without|must not|no longer|prohibit\w*|instead of|reject\w*|ban\w*|disallow\w*|detect\w*)\b", re.IGNORECASE)  # fmt: skip
 _TEXTS = (".md", ".rst", ".txt", ".sh", ".yml", ".yaml", ".toml", ".cfg", ".ini", ".json", ".bash")
 
@@ -96,9 +109,10 @@ def _hooks(evidence: Evidence) -> list[Finding]:
             lost = sorted(h for h in _hook_ids(before) - kept if not kept & _SUCCESSORS.get(h, frozenset()))
             if lost:
                 # Whether files are tidied before a commit or after it no test can tell; whether that is wanted, people can,
-                # and where other hooks came with it they did.
-                tidy = bool(kept) and set(lost) <= _TIDYING
-                effect = (Effect.ADVISES if kept - _hook_ids(before) else Effect.ASKS) if tidy else None
+                # and where another hook for the same purpose came with it they did.
+                came, tidy = kept - _hook_ids(before), bool(kept) and set(lost) <= _TIDYING
+                swapped = all(any(h in p and came & p for p in _PURPOSES) for h in lost)
+                effect = (Effect.ADVISES if swapped else Effect.ASKS) if tidy else None
                 said = f"{path} no longer runs {', '.join(lost[:8])}."
                 out.append(finding("HOOK_REMOVED", said, path=path, effect=effect))
         elif changed.new is None and (path.startswith((".husky/", ".githooks/", "hooks/"))):
@@ -109,8 +123,10 @@ def _hooks(evidence: Evidence) -> list[Finding]:
 def _hook_ids(content: str | None) -> set[str]:
     leaves = workflow_yaml.walk(workflow_yaml.load(content))
     skipped = {str(v) for at, v in leaves if "skip" in at}
+    idle = {at[:-1] for at, v in leaves if at and at[-1] == "entry" and _IDLE.fullmatch(str(v).strip())}
+    idle |= {at[:-2] for at, v in leaves if len(at) > 1 and at[-2] == "args" and v in ("--version", "--help")}
     manual = {at[:-2] for at, v in leaves if len(at) > 1 and "stages" in at and v == "manual"}
-    return {str(v) for at, v in leaves if at and at[-1] == "id" and at[:-1] not in manual} - skipped
+    return {str(v) for at, v in leaves if at and at[-1] == "id" and at[:-1] not in manual | idle} - skipped
 
 
 def _owners(evidence: Evidence) -> list[Finding]:

@@ -68,6 +68,9 @@ def weakened_limits(evidence: Evidence) -> tuple[Finding, ...]:
             )
             continue
         earlier = _settings_elsewhere(evidence, path, base=True)
+        if earlier:
+            alone = _tools_set_once(evidence, path)
+            earlier = {k: v for k, v in earlier.items() if _plain_tool(k) in alone}
         moved = _settings_elsewhere(evidence, path) | {_plain_key(k): v for k, v in after.items()}
         lost = {
             key: w
@@ -155,6 +158,14 @@ def _tool(key: str) -> str:
     return re.split(r"[.:-]", key.lower().removeprefix("tool."), maxsplit=1)[0]
 
 
+_VENDORED = frozenset({"vendor", "vendored", "third_party", "_vendor", "node_modules"})
+
+
+def _plain_tool(key: str) -> str:
+    """The tool of a key in any spelling: sections for modules (`mypy-shop.*`) are those of the tool."""
+    return re.split(r"[._]", _plain_key(key), maxsplit=1)[0]
+
+
 def _of_strangers(evidence: Evidence, key: str) -> bool:
     """Imports of a module that somebody else wrote, named as such, are not to be found: nothing of the project goes unchecked."""
     plain = _plain_key(key)
@@ -162,18 +173,39 @@ def _of_strangers(evidence: Evidence, key: str) -> bool:
         return False
     section = key.rsplit(".", 1)[0].removeprefix("tool.").removeprefix("mypy").removeprefix(".overrides").lstrip(".-")
     modules = [m.strip(" '\"").partition(".")[0] for m in section.strip("[]").split(",")]
-    own = {p.removeprefix("src/").split("/")[0].removesuffix(".py") for p in evidence.merged.entries}
+    own = {
+        part.partition(".")[0]
+        for p in (*evidence.base.entries, *evidence.merged.entries)
+        if p.endswith((".py", ".pyi", ".pyx", ".so")) and not _VENDORED & set(p.split("/"))
+        for part in p.split("/")
+    }
     return bool(modules) and all(re.fullmatch(r"[A-Za-z]\w*", m) and m not in own for m in modules)
 
 
 def _settings_elsewhere(evidence: Evidence, path: str, *, base: bool = False) -> dict[str, Any]:
-    """What the other settings files say, or said, that this change touched, by a key that is the same in every format."""
+    """What the other settings files say, or said, that this change touched, by a key that is the same in every format.
+
+    Only those at the root or beside `path` speak for it: a tool reads no settings of examples.
+    """
+    tree, folder = evidence.base if base else evidence.merged, path.rpartition("/")[0]
     found: dict[str, Any] = {}
     for changed in evidence.change.paths:
-        if changed.path != path and is_settings(changed.path) and (changed.old if base else changed.new) is not None:
-            content = text(evidence.base if base else evidence.merged, changed.path) or ""
+        near = changed.path.rpartition("/")[0] in ("", folder)
+        if changed.path != path and near and is_settings(changed.path) and (changed.old if base else changed.new):
+            content = text(tree, changed.path) or ""
             found |= {_plain_key(k): v for k, v in (read(changed.path, content) or {}).items()}
     return found
+
+
+def _tools_set_once(evidence: Evidence, path: str) -> set[str]:
+    """Tools that exactly one settings file of the base, at the root or beside `path` and not `path` itself, set up."""
+    folder = path.rpartition("/")[0]
+    seen: dict[str, set[str]] = {}
+    for p in evidence.base.entries:
+        if p.rpartition("/")[0] in ("", folder) and is_settings(p):
+            for key in read(p, text(evidence.base, p) or "") or {}:
+                seen.setdefault(_plain_tool(key), set()).add(p)
+    return {tool for tool, files in seen.items() if len(files) == 1 and path not in files}
 
 
 def _never_selected(key: str, before: dict[str, Any], after: dict[str, Any]) -> bool:
@@ -208,7 +240,7 @@ def _never_selected(key: str, before: dict[str, Any], after: dict[str, Any]) -> 
 
 
 def _came_from(key: str, old: Any, new: Any, earlier: dict[str, Any]) -> bool:
-    """A setting that another file held before, where it demanded no more."""
+    """A setting that another file, the only one that counted, held before, where it demanded no more."""
     plain = _plain_key(key)
     return old is None and plain in earlier and _weaker(key, earlier[plain], new) is None
 

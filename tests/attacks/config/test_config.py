@@ -382,9 +382,30 @@ def test_a_hook_that_only_tidies_goes_to_a_person(gone, effect):
     found = check(tree_evidence(repo, {".pre-commit-config.yaml": HOOKS}))
     assert [(f.code, f.effect.value) for f in found] == [("HOOK_REMOVED", effect)]
     others = check(tree_evidence(repo, {".pre-commit-config.yaml": HOOKS + "      - id: debug-statements\n"}))
-    assert [f.effect.value for f in others] == ["advises" if effect == "asks" else effect]
+    assert [f.effect.value for f in others] == [effect]
     emptied = check(tree_evidence(repo, {".pre-commit-config.yaml": "repos: []\n"}))
     assert [(f.code, f.effect.value) for f in emptied] == [("HOOK_REMOVED", "blocks")]
+
+
+@pytest.mark.parametrize(
+    ("gone", "came", "effect"),
+    [
+        ("codespell", "typos", "advises"),
+        ("pip-compile", "poetry-lock", "advises"),
+        ("codespell", "nothing", "asks"),
+        ("check-manifest", "uv-lock", "asks"),
+        ("check-manifest", "nothing", "asks"),
+        ("secrets", "secrets\n        entry: 'true'", "blocks"),
+        ("secrets", "secrets\n        entry: echo fine", "blocks"),
+        ("secrets", "secrets\n        args: [--version]", "blocks"),
+        ("mypy", "ty\n        entry: sh -c 'exit 0'", "blocks"),
+        ("secrets", "secrets\n        entry: secrets --all", None),
+    ],
+)
+def test_a_hook_in_place_of_another_is_weighed_by_its_purpose(gone, came, effect):
+    path, start = ".pre-commit-config.yaml", "repos:\n  - repo: x\n    hooks:\n      - id: ruff\n"
+    found = check(tree_evidence({path: start + f"      - id: {gone}\n"}, {path: start + f"      - id: {came}\n"}))
+    assert [(f.code, f.effect.value) for f in found] == ([("HOOK_REMOVED", effect)] if effect else [])
 
 
 @pytest.mark.parametrize(
@@ -419,10 +440,18 @@ def test_a_condition_of_a_step_that_checks_nothing_is_no_loss(step, codes):
 
 @pytest.mark.parametrize(
     ("module", "codes"),
-    [("argcomplete.*", []), ("shop.*", ["LIMIT_LOWERED"]), ("*", ["LIMIT_LOWERED"]), ("tests.*", ["LIMIT_LOWERED"])],
+    [
+        ("argcomplete.*", []),
+        ("lost.*", []),
+        ("payments.*", ["LIMIT_LOWERED"]),
+        ("shop.*", ["LIMIT_LOWERED"]),
+        ("*", ["LIMIT_LOWERED"]),
+        ("tests.*", ["LIMIT_LOWERED"]),
+    ],
 )
 def test_imports_of_strangers_need_no_types(module, codes):
-    repo = {**MYPY, "src/shop/a.py": "x = 1\n", "tests/test_a.py": ""}
+    code = {"src/shop/a.py": "x = 1\n", "tests/test_a.py": "", "lib/payments/a.py": "", "src/vendor/lost/a.py": ""}
+    repo = {**MYPY, **code}
     toml = TYPED + f"[[tool.mypy.overrides]]\nmodule = ['{module}']\nignore_missing_imports = true\n"
     assert [f.code for f in check(tree_evidence(repo, {"pyproject.toml": toml}))] == codes
     ini = MYPY["setup.cfg"] + f"[mypy-{module}]\nignore_missing_imports = True\n"
@@ -647,3 +676,28 @@ def test_exclusions_beyond_plain_paths_cannot_be_judged(new, effect):
     other = {x: c.replace("tool.ruff", "tool.vulture") for x, c in repo.items()}
     found = check(tree_evidence(other, {"pyproject.toml": f"[tool.vulture]\nexclude = ['docs', {new}]\n"}))
     assert [f.effect.value for f in found] == ["blocks"]
+
+
+LAX = "[mypy]\nignore_errors = true\n"
+BARE = "[build-system]\nrequires = ['setuptools']\n"
+FROM = BARE + "[tool.mypy]\nignore_errors = true\n"
+
+
+@pytest.mark.parametrize(
+    ("base", "after", "codes"),
+    [
+        ({"mypy.ini": LAX, "pyproject.toml": BARE}, {"mypy.ini": None, "pyproject.toml": FROM}, []),
+        ({"a/mypy.ini": LAX, "pyproject.toml": BARE}, {"a/mypy.ini": None, "pyproject.toml": FROM}, ["LIMIT_LOWERED"]),
+        ({"mypy.ini": "[mypy]\nstrict = true\n", "setup.cfg": LAX, "pyproject.toml": BARE}, {"setup.cfg": None, "pyproject.toml": FROM}, ["LIMIT_LOWERED"]),
+        ({"setup.cfg": LAX, "pyproject.toml": BARE + "[tool.mypy]\npretty = true\n"}, {"setup.cfg": None, "pyproject.toml": FROM}, ["LIMIT_LOWERED"]),
+    ],
+)  # fmt: skip
+def test_only_what_a_tool_read_can_have_moved(base, after, codes):
+    assert [f.code for f in check(tree_evidence(base, after))] == codes
+
+
+@pytest.mark.parametrize(("path", "codes"), [(".coveragerc", []), ("attic/.coveragerc", ["LIMIT_LOWERED"])])
+def test_settings_are_kept_where_the_tool_looks_for_them(path, codes):
+    toml = "[tool.coverage.report]\nfail_under = 90\n"
+    after = {"pyproject.toml": BARE, path: "[report]\nfail_under = 90\n"}
+    assert [f.code for f in check(tree_evidence({"pyproject.toml": toml}, after))] == codes
