@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 
+from gatekeeper.checks.suite_integrity.leftovers import only_left
+from gatekeeper.checks.suite_integrity.living_on import lives_on
 from gatekeeper.checks.suite_integrity.situation import BAD, Situation
 from gatekeeper.checks.suite_integrity.users import ITSELF, uses
+from gatekeeper.domain.instruments import InstrumentKind
 from gatekeeper.domain.testrun import Outcome
 from gatekeeper.formats import python_code
 from gatekeeper.formats.python_deprecations import (
@@ -64,7 +68,7 @@ def departed(situation: Situation, path: str, name: str, ids: list[str]) -> str:
     how = uses(tree, name, names)
     if not how or not _went(situation, names):
         return ""
-    if how == ITSELF and (_private(situation, path, missing) or _ended_as_asked(situation, names)):
+    if how == ITSELF and _may_end(situation, path, missing, names):
         return PRIVATE
     return f"the code no longer has {', '.join(sorted(names))}"
 
@@ -80,18 +84,35 @@ def warned_way_went(situation: Situation, path: str, name: str) -> bool | None:
 
 
 def lost_its_imports(situation: Situation, path: str) -> bool:
-    """The target's module of tests does not load for what may go without a word; what is left of its tests is as it was."""
+    """The target's module of tests does not load for what may go without a word; but for that it is as it was."""
     case = situation.restored.first(path) if situation.restored is not None else None
-    old, new = situation.module(path, base=True), situation.module(path)
+    old, new = (python_code.parse(situation.source(path, base=base)) for base in (True, False))
     if case is None or case.outcome not in BAD or old is None or new is None:
         return False
     missing, names = _missing([case.detail[-4000:]])
     if not names or not _went(situation, names):
         return False
-    same = all(
-        (t.body, t.decorators) == (was.body, was.decorators) for n, t in new.tests.items() if (was := old.tests.get(n))
-    )
-    return same and (_private(situation, path, missing) or _ended_as_asked(situation, names))
+    if not only_left(old, new, names) or _support_changed(situation, path):
+        return False
+    return _may_end(situation, path, missing, names)
+
+
+def _support_changed(situation: Situation, path: str) -> bool:
+    """A file changed that tests are set up from, or another module of tests that this one names."""
+    source = situation.source(path, base=True) or ""
+    for other in situation.changed:
+        kind = situation.kind(other)
+        if other == path or kind is None or not kind.bends_runs or kind is InstrumentKind.RUNNER_SETTINGS:
+            continue
+        if kind is not InstrumentKind.TEST or posixpath.splitext(posixpath.basename(other))[0] in source:
+            return True
+    return False
+
+
+def _may_end(situation: Situation, path: str, missing: dict[str, str], names: set[str]) -> bool:
+    """What is missing was nobody's business outside the package, or had warned of its end as asked, and did not only move."""
+    ends = _private(situation, path, missing) or _ended_as_asked(situation, names)
+    return ends and not lives_on(situation, names)
 
 
 def _missing(details: list[str]) -> tuple[dict[str, str], set[str]]:

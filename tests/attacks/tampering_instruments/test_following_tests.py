@@ -319,3 +319,84 @@ def test_neighbours_in_a_class_do_not_go_with_the_test_of_a_private_part(judge, 
         detail=f"ImportError: cannot import name '{gone}' from 'pkg._cells'", goal="Remove deprecated code.",
     )  # fmt: skip
     assert {f.effect for f in found.values()} == effects
+
+
+LEAVES = """import pytest
+from pkg.core import _round, total
+
+
+@pytest.fixture
+def order():
+    return [20, 30], 45
+
+
+@pytest.fixture
+def rounded():
+    return _round(1.2)
+
+
+def test_round(rounded):
+    assert _round(1.2) == rounded
+
+
+def test_two(order, wanted=45):
+    assert total(order[0]) == order[1] == wanted
+
+
+class TestMore:
+    size = 45
+
+    def test_three(self):
+        assert total([20, 30]) == self.size
+"""
+STAYS = LEAVES[: LEAVES.index("@pytest.fixture\ndef rounded")].replace("_round, ", "") + LEAVES[LEAVES.index("def test_two") :]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("test", "more", "asked"),
+    [
+        (STAYS, {}, False),
+        (STAYS.replace("    assert total(order", "    # as ever\n    assert total(order"), {"docs/a.md": "more"}, False),
+        (LEAVES.replace("_round, ", "").replace(LEAVES[LEAVES.index("def test_round") : LEAVES.index("def test_two")], ""), {}, True),
+        (STAYS.replace("20, 30], 45", "20, 30], 40"), {}, True),
+        (STAYS.replace("wanted=45", "wanted=40"), {}, True),
+        (STAYS.replace("size = 45", "size = 40"), {}, True),
+        (STAYS.replace("def test_two", "async def test_two"), {}, True),
+        (STAYS.replace("@pytest.fixture\n", "@pytest.fixture(autouse=True)\n"), {}, True),
+        (STAYS.replace("pkg.core", "pkg.easy"), {}, True),
+        (STAYS + "\n\ndef test_new():\n    import pkg.core\n    pkg.core.total = sum\n", {}, True),
+        (STAYS, {"tests/conftest.py": "import pkg.core\n"}, True),
+        (STAYS, {"tests/data.json": "{}"}, True),
+    ],
+)  # fmt: skip
+def test_what_a_private_part_leaves_behind_is_as_it_was(judge, test, more, asked):
+    one, two, three = f"{T}::test_round", f"{T}::test_two", f"{T}::TestMore::test_three"
+    code = "def _round(n):\n    return int(n)\n\n\ndef total(rows):\n    return _round(sum(rows) * 0.9)\n"
+    runs = {"was": dict.fromkeys((one, two, three), "passed"), "now": dict.fromkeys((two, three), "passed")}
+    after = {T: test, "pkg/core.py": "def total(rows):\n    return round(sum(rows) * 0.9)\n", **more}
+    lost = "ImportError: cannot import name '_round' from 'pkg.core'"
+    found = judge({T: LEAVES, "pkg/core.py": code}, after, **runs, restored={T: "failed"}, detail=lost)
+    assert ("TEST_FOLLOWS_INTERFACE" in found) is asked, found
+    assert asked or not found
+
+
+MOVING = "def pack(n):\n    rows = [n]\n    return ','.join(str(r) for r in rows)\n"
+
+
+@pytest.mark.parametrize(
+    ("after", "asked"),
+    [
+        ({"pkg/_engine.py": MOVING.replace("[n]", "[n + 1]")}, True),
+        ({"pkg/_engine.py": MOVING.replace("pack", "put")}, True),
+        ({"pkg/_engine.py": MOVING.replace("pack", "put").replace("[n]", "[n + 1]")}, True),
+        ({"pkg/core.py": "import os\n\n\n" + MOVING}, True),
+        ({}, False),
+        ({"pkg/_other.py": "class Other:\n    one = 1\n"}, False),
+    ],
+)
+def test_a_private_module_that_only_got_another_name_keeps_its_tests(judge, after, asked):
+    base = {T: PRIVATE + OTHER, "pkg/_cells.py": MOVING, "pkg/core.py": "import os\n", "pkg/__init__.py": ""}
+    merged = {T: OTHER, "pkg/core.py": "import os\n", "pkg/__init__.py": "", **after}
+    detail = "ModuleNotFoundError: No module named 'pkg._cells'"
+    found = judge(base, merged, **GONE, restored={T: "failed"}, detail=detail)
+    assert [f.effect for f in found.values()] == ([Effect.ASKS] if asked else [])
