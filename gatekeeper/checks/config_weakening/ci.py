@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from fnmatch import fnmatchcase
 from functools import partial
 from typing import Any
 
 from gatekeeper.checks.config_weakening.ci_commands import (
+    CARRIES,
     CHECKING,
     COMMANDS,
     LOST,
+    Row,
     command_lines,
     is_ci,
     narrowing,
     program,
     runs_elsewhere,
 )
+from gatekeeper.checks.config_weakening.ci_triggers import checks_nothing, events, narrowed_triggers
 from gatekeeper.checks.config_weakening.limits import permitted
 from gatekeeper.domain.evidence import Evidence
 from gatekeeper.domain.finding import Finding, finding
@@ -27,24 +29,11 @@ from gatekeeper.domain.verdict import Effect
 from gatekeeper.formats import workflow_yaml
 
 _LENIENT = {"continue-on-error", "allow_failure", "continueOnError", "ignore_failure", "soft_fail"}
-_TRIGGERS = ("pull_request", "push", "merge_group", "schedule")
-_PRIVILEGED = ("pull_request_target", "workflow_run", "issue_comment")
 _FALSE = re.compile(
     r"^\s*(?:\$\{\{\s*)?(?:false|0|''|\"\"|!\s*true|github\.event_name\s*==\s*'workflow_dispatch'|never|manual)(?:\s*\}\})?\s*$",
     re.IGNORECASE,
 )
 _OF_THE_MATRIX = re.compile(r"^\$\{\{\s*matrix\.[\w.-]+(?:\s*\|\|\s*false|\s*==\s*(?:true|false|'[^']*'))?\s*\}\}$")
-_CARRIES = re.compile(
-    r"(?:actions/(?:cache|checkout|setup-|upload-|download-)|codecov/codecov-action|coverallsapp/|docker/setup-)"
-)
-"""Actions that set a stage or carry something to or fro."""
-_SENDS = re.compile(r"^(?!\.)[^@]*(?:wheel|publish|release|deploy|pages|lock-threads|stale|labeler)")
-"""Actions of others that make or send what is made."""
-_BUILDS = re.compile(
-    r"(?:(?:python3? -m )?pip install|python3? -m build|(?:python3? -m )?twine|uv (?:build|publish|sync|pip install)"
-    r"|git (?:config|add|commit|push|tag|fetch|checkout|clone)|echo)\b[^;&|`$()<]*"
-)
-"""Commands that build, send or tell, and do nothing else."""
 _OF_THEIR_OWN = ("CI_PERMISSIONS_WIDENED", "CI_TRIGGER_PRIVILEGED", "CI_TRIGGER_NARROWED")
 _SMALL_RIGHTS = frozenset(
     {"issues", "pull-requests", "discussions", "id-token", "attestations", "pages", "statuses", "checks"}
@@ -90,9 +79,6 @@ def weakened_ci(evidence: Evidence) -> tuple[Finding, ...]:
     return tuple(out)
 
 
-Row = tuple[str, str, Effect | None]
-
-
 def _by_fault(rows: list[Row]) -> list[list[Row]]:
     """Rows that are one fault together, the worst first: what CI may do and when it runs are faults of their own."""
     groups: dict[str, list[Row]] = {}
@@ -111,8 +97,8 @@ def _compare(
     if not isinstance(new, dict):
         return [("CI_CHECK_REMOVED", "the file defines nothing.", None)]
     rows: list[Row] = []
-    narrowed = _triggers(old or {}, new, target, fresh=old is None)
-    if old is not None and narrowed and not tested_wheels and _checks_nothing(old):
+    narrowed = narrowed_triggers(old or {}, new, target, fresh=old is None)
+    if old is not None and narrowed and not tested_wheels and checks_nothing(old):
         narrowed = [(c, m, Effect.ADVISES if c == "CI_TRIGGER_NARROWED" else e) for c, m, e in narrowed]
     rows += narrowed
     rows += _permissions(old or {}, new, fresh=old is None)
@@ -120,80 +106,6 @@ def _compare(
         return rows
     rows += _leaves(old, new)
     rows += _commands(old, new, elsewhere)
-    return rows
-
-
-def _checks_nothing(doc: dict[str, Any]) -> bool:
-    """Every step is an action known to carry, build, label or send, or a command that does only that; nothing speaks of tests.
-
-    What a command or an action of unknown meaning does nobody can tell from here: it may be the check.
-    """
-    told = [(at, str(v)) for at, v in workflow_yaml.walk(doc) if {*COMMANDS, "uses", "env", "with"} & set(at)]
-    uses = [v for at, v in told if at[-1] == "uses"]
-    known = all(_CARRIES.match(u) or _SENDS.search(u) for u in uses) and all(map(_BUILDS.fullmatch, command_lines(doc)))
-    return bool(told) and known and not any(CHECKING.search(v) or "test" in "/".join(at).lower() for at, v in told)
-
-
-def _events(doc: dict[str, Any]) -> dict[str, Any]:
-    on = doc.get("on")
-    if isinstance(on, str):
-        return {on: {}}
-    if isinstance(on, list):
-        return {str(o): {} for o in on}
-    return on if isinstance(on, dict) else {}
-
-
-def _other_branches(shrunk: set[str], grown: set[str], target: str) -> bool:
-    """Lines of maintenance called otherwise: as many come as go, and the branch that this lands on is none of them."""
-    mains = {"main", "master", "trunk", "develop", "dev", target}
-    return len(grown) >= len(shrunk) and not shrunk & mains
-
-
-def _by_request(old: dict[str, Any], new: dict[str, Any], pushed: Any, target: str) -> bool:
-    """Pushes to the branch that this lands on still count, and what is pushed elsewhere counts when it is to be merged there."""
-    asked = new.get("pull_request", False)
-    if asked is False or "pull_request" in old or target not in list(map(str, pushed or [])):
-        return False
-    kinds = asked.get("types") if isinstance(asked, dict) else None
-    if kinds is not None and not (isinstance(kinds, list) and {"opened", "synchronize"} <= set(map(str, kinds))):
-        return False
-    wanted = asked.get("branches") if isinstance(asked, dict) else None
-    return not (isinstance(asked, dict) and set(asked) - {"branches", "types"}) and (
-        wanted is None or target in list(map(str, wanted))
-    )
-
-
-def _triggers(old: dict[str, Any], new: dict[str, Any], target: str, *, fresh: bool) -> list[Row]:
-    a, b = _events(old), _events(new)
-    rows: list[Row] = [
-        ("CI_TRIGGER_PRIVILEGED", f"{e} runs with the target's rights on others' code.", None)
-        for e in _PRIVILEGED
-        if e in b and e not in a
-    ]
-    if fresh:
-        return rows
-    for event in _TRIGGERS:
-        if event in a and event not in b:
-            rows.append(("CI_TRIGGER_NARROWED", f"no longer runs on {event}.", None))
-        elif event in a and isinstance(b.get(event), dict):
-            was = a[event] if isinstance(a[event], dict) else {}
-            for key in ("paths", "paths-ignore", "branches", "branches-ignore", "tags", "types"):
-                before, after = was.get(key), b[event].get(key)
-                if before == after or after is None:
-                    continue
-                lax = key.endswith("ignore")
-                grown = set(map(str, after)) - set(map(str, before or []))
-                # `README.md` beside, or in place of, `*.md` ignores nothing that was not ignored.
-                grown = {g for g in grown if not (lax and any(fnmatchcase(g, str(b)) for b in before or []))}
-                shrunk = set(map(str, before or [])) - set(map(str, after))
-                if key == "branches" and shrunk and before is not None and _other_branches(shrunk, grown, target):
-                    continue
-                if event == "push" and key == "branches" and before is None and _by_request(a, b, after, target):
-                    continue
-                if (lax and grown) or (not lax and (before is None or shrunk)):
-                    rows.append(
-                        ("CI_TRIGGER_NARROWED", f"{event} runs for less: {key} {before or 'none'} -> {after}.", None)
-                    )
     return rows
 
 
@@ -280,7 +192,7 @@ def _guards(doc: Any, at: tuple[str, ...]) -> bool:
         step = step[int(part)] if isinstance(step, list) else step[part]
     if not isinstance(step, dict) or not isinstance(step.get("uses"), str) or any(k in step for k in COMMANDS):
         return True
-    return _CARRIES.match(step["uses"]) is None or step["uses"].startswith(("codecov/", "coverallsapp/"))
+    return CARRIES.match(step["uses"]) is None or step["uses"].startswith(("codecov/", "coverallsapp/"))
 
 
 def _taken_over(evidence: Evidence, old: Any) -> bool:
@@ -297,7 +209,7 @@ def _taken_over(evidence: Evidence, old: Any) -> bool:
         if not isinstance(doc, dict):
             continue
         lenient = any(r[2] is None for r in _leaves({}, doc)) or any(LOST.search(row) for row in command_lines(doc))
-        if lenient or ("jobs" in doc and not {"push", "pull_request"} & set(_events(doc))):
+        if lenient or ("jobs" in doc and not {"push", "pull_request"} & set(events(doc))):
             return False
         fresh += command_lines(doc)
     install = re.compile(r"(?:pip|python -m pip|npm (?:ci|install)|uv (?:sync|pip)|after_success|coveralls|codecov)\b")

@@ -11,6 +11,8 @@ from gatekeeper.domain.tree import text
 from gatekeeper.domain.verdict import Effect
 from gatekeeper.formats import tool_settings, workflow_yaml
 
+Row = tuple[str, str, Effect | None]
+"""Code, what is said, and an effect where it is not that of the code."""
 COMMANDS = frozenset({"run", "script", "command", "before_script", "after_script", "bash", "powershell", "pwsh", "cmd"})
 """Keys under which the common systems have what is run."""
 LOST = re.compile(r"\|\|\s*(?:true|:|exit\s+0|echo\b|/bin/true|printf\b)|;\s*(?:true|:|exit\s+0)\s*$|^\s*set\s+\+e|--exit-zero|--no-fail\b|--exit-code[= ]0|\|\s*tee\b|\|\s*cat\b|&\s*$|--suppress-tests|--maxfail=0|--passWithNoTests", re.MULTILINE)  # fmt: skip
@@ -22,6 +24,10 @@ _NARROW = re.compile(
 _ASKS_THE_TOOL = re.compile(r"\s--(?:version|help)\b")
 CHECKING = re.compile(r"\b(?:pytest|tox|nox|unittest|tests?|check|lint|mypy|pyright|ruff|flake8|pylint|black|isort|bandit|semgrep|coverage|jest|vitest|eslint|tsc|cargo|go|make|npm|yarn|pnpm|gradle|mvn|pre-commit|gatekeeper|verify|audit|zizmor|safety|codeql|sonar)\b", re.IGNORECASE)  # fmt: skip
 """Words of commands that check something."""
+CARRIES = re.compile(
+    r"(?:actions/(?:cache|checkout|setup-|upload-|download-)|codecov/codecov-action|coverallsapp/|docker/setup-)"
+)
+"""Actions that set a stage or carry something to or fro."""
 
 
 def is_ci(path: str) -> bool:

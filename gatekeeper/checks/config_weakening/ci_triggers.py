@@ -1,0 +1,96 @@
+"""When CI runs: the triggers of a definition, compared in the direction of fewer occasions."""
+
+from __future__ import annotations
+
+import re
+from fnmatch import fnmatchcase
+from typing import Any
+
+from gatekeeper.checks.config_weakening.ci_commands import CARRIES, CHECKING, COMMANDS, Row, command_lines
+from gatekeeper.formats import workflow_yaml
+
+_TRIGGERS = ("pull_request", "push", "merge_group", "schedule")
+_PRIVILEGED = ("pull_request_target", "workflow_run", "issue_comment")
+_SENDS = re.compile(r"^(?!\.)[^@]*(?:wheel|publish|release|deploy|pages|lock-threads|stale|labeler)")
+"""Actions of others that make or send what is made."""
+_BUILDS = re.compile(
+    r"(?:(?:python3? -m )?pip install|python3? -m build|(?:python3? -m )?twine|uv (?:build|publish|sync|pip install)"
+    r"|git (?:config|add|commit|push|tag|fetch|checkout|clone)|echo)\b[^;&|`$()<]*"
+)
+"""Commands that build, send or tell, and do nothing else."""
+
+
+def checks_nothing(doc: dict[str, Any]) -> bool:
+    """Every step is an action known to carry, build, label or send, or a command that does only that; nothing speaks of tests.
+
+    What a command or an action of unknown meaning does nobody can tell from here: it may be the check.
+    """
+    told = [(at, str(v)) for at, v in workflow_yaml.walk(doc) if {*COMMANDS, "uses", "env", "with"} & set(at)]
+    uses = [v for at, v in told if at[-1] == "uses"]
+    known = all(CARRIES.match(u) or _SENDS.search(u) for u in uses) and all(map(_BUILDS.fullmatch, command_lines(doc)))
+    return bool(told) and known and not any(CHECKING.search(v) or "test" in "/".join(at).lower() for at, v in told)
+
+
+def events(doc: dict[str, Any]) -> dict[str, Any]:
+    """The triggers of a definition by name, whichever way it is spelled."""
+    on = doc.get("on")
+    if isinstance(on, str):
+        return {on: {}}
+    if isinstance(on, list):
+        return {str(o): {} for o in on}
+    return on if isinstance(on, dict) else {}
+
+
+def _other_branches(shrunk: set[str], grown: set[str], target: str) -> bool:
+    """Lines of maintenance called otherwise: as many come as go, and the branch that this lands on is none of them."""
+    mains = {"main", "master", "trunk", "develop", "dev", target}
+    return len(grown) >= len(shrunk) and not shrunk & mains
+
+
+def _by_request(old: dict[str, Any], new: dict[str, Any], pushed: Any, target: str) -> bool:
+    """Pushes to the branch that this lands on still count, and what is pushed elsewhere counts when it is to be merged there."""
+    asked = new.get("pull_request", False)
+    if asked is False or "pull_request" in old or target not in list(map(str, pushed or [])):
+        return False
+    kinds = asked.get("types") if isinstance(asked, dict) else None
+    if kinds is not None and not (isinstance(kinds, list) and {"opened", "synchronize"} <= set(map(str, kinds))):
+        return False
+    wanted = asked.get("branches") if isinstance(asked, dict) else None
+    return not (isinstance(asked, dict) and set(asked) - {"branches", "types"}) and (
+        wanted is None or target in list(map(str, wanted))
+    )
+
+
+def narrowed_triggers(old: dict[str, Any], new: dict[str, Any], target: str, *, fresh: bool) -> list[Row]:
+    """What no longer starts CI, and what starts it with the rights of the target; of a `fresh` definition only the latter."""
+    a, b = events(old), events(new)
+    rows: list[Row] = [
+        ("CI_TRIGGER_PRIVILEGED", f"{e} runs with the target's rights on others' code.", None)
+        for e in _PRIVILEGED
+        if e in b and e not in a
+    ]
+    if fresh:
+        return rows
+    for event in _TRIGGERS:
+        if event in a and event not in b:
+            rows.append(("CI_TRIGGER_NARROWED", f"no longer runs on {event}.", None))
+        elif event in a and isinstance(b.get(event), dict):
+            was = a[event] if isinstance(a[event], dict) else {}
+            for key in ("paths", "paths-ignore", "branches", "branches-ignore", "tags", "types"):
+                before, after = was.get(key), b[event].get(key)
+                if before == after or after is None:
+                    continue
+                lax = key.endswith("ignore")
+                grown = set(map(str, after)) - set(map(str, before or []))
+                # `README.md` beside, or in place of, `*.md` ignores nothing that was not ignored.
+                grown = {g for g in grown if not (lax and any(fnmatchcase(g, str(b)) for b in before or []))}
+                shrunk = set(map(str, before or [])) - set(map(str, after))
+                if key == "branches" and shrunk and before is not None and _other_branches(shrunk, grown, target):
+                    continue
+                if event == "push" and key == "branches" and before is None and _by_request(a, b, after, target):
+                    continue
+                if (lax and grown) or (not lax and (before is None or shrunk)):
+                    rows.append(
+                        ("CI_TRIGGER_NARROWED", f"{event} runs for less: {key} {before or 'none'} -> {after}.", None)
+                    )
+    return rows
