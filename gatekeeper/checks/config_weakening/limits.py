@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from gatekeeper.checks.config_weakening.keys import plain_key, plain_tool, tool_of
 from gatekeeper.checks.config_weakening.reach import left_out, unused
+from gatekeeper.checks.config_weakening.type_checkers import IN_STRICT, exchanged, of_strangers
 from gatekeeper.domain.evidence import Evidence
 from gatekeeper.domain.finding import Finding, finding
 from gatekeeper.domain.globs import matches
@@ -70,15 +72,15 @@ def weakened_limits(evidence: Evidence) -> tuple[Finding, ...]:
         earlier = _settings_elsewhere(evidence, path, base=True)
         if earlier:
             alone = _tools_set_once(evidence, path)
-            earlier = {k: v for k, v in earlier.items() if _plain_tool(k) in alone}
-        moved = _settings_elsewhere(evidence, path) | {_plain_key(k): v for k, v in after.items()}
+            earlier = {k: v for k, v in earlier.items() if plain_tool(k) in alone}
+        moved = _settings_elsewhere(evidence, path) | {plain_key(k): v for k, v in after.items()}
         lost = {
             key: w
             for key in sorted({*before, *after})
             if not _OWNED_ELSEWHERE.match(key)
             and (w := _weaker(key, before.get(key), after.get(key)))
             and not _kept_elsewhere(key, before.get(key), after.get(key), moved)
-            and not _of_strangers(evidence, key)
+            and not of_strangers(evidence, key)
             and not _came_from(key, before.get(key), after.get(key), earlier)
             and not _never_selected(key, before, after)
         }
@@ -86,19 +88,19 @@ def weakened_limits(evidence: Evidence) -> tuple[Finding, ...]:
             path.rsplit("/", 1)[-1]
         )
         excluded = {
-            k: left_out(evidence, k, whose or _tool(k), before, after)
+            k: left_out(evidence, k, whose or tool_of(k), before, after)
             for k in lost
             if re.search(r"(?:^|[.-])exclude$", k)
         }
-        arrived = {t for t in map(_tool, lost) if all(before.get(k) is None for k in lost if _tool(k) == t)}
+        arrived = {t for t in map(tool_of, lost) if all(before.get(k) is None for k in lost if tool_of(k) == t)}
         arrived = {t for t in arrived if re.fullmatch(r"\w+", t) and unused(evidence, t)}
-        lost = {k: w for k, w in lost.items() if _tool(k) not in arrived}
+        lost = {k: w for k, w in lost.items() if tool_of(k) not in arrived}
         lost = {k: w for k, w in lost.items() if (k not in excluded) or excluded[k] is not None}
         if lost:
             weaker = list(lost.values())
             first = weaker[0].split(" ", 1)[0].rsplit(".", 1)[-1]
             line = next((i for i, row in enumerate((after_text or "").splitlines(), 1) if first in row), None)
-            had = {_plain_key(k): v for k, v in before.items()}
+            had = {plain_key(k): v for k, v in before.items()}
             weights = {excluded.get(key) or _weight(key, before.get(key), after.get(key), had, moved) for key in lost}
             effect = next(e for e in (Effect.BLOCKS, Effect.ASKS, Effect.ADVISES) if e in weights)
             out.append(finding(
@@ -110,11 +112,11 @@ def weakened_limits(evidence: Evidence) -> tuple[Finding, ...]:
 
 def _weight(key: str, old: Any, new: Any, had: dict[str, Any], has: dict[str, Any]) -> Effect:
     """Of one lost demand: advice beyond what strict holds, a question of style or where something came in exchange."""
-    plain = _plain_key(key)
+    plain = plain_key(key)
     strict = had.get("mypy.strict") is True and has.get("mypy.strict") is True
     if strict and old is True and plain in ("mypy.warn_unreachable", "mypy.warn_incomplete_stub"):
         return Effect.ADVISES
-    return Effect.ASKS if _matter_of_style(key, old, new) or _exchanged(key, old, new, had, has) else Effect.BLOCKS
+    return Effect.ASKS if _matter_of_style(key, old, new) or exchanged(key, old, new, had, has) else Effect.BLOCKS
 
 
 def _matter_of_style(key: str, old: Any, new: Any) -> bool:
@@ -123,63 +125,6 @@ def _matter_of_style(key: str, old: Any, new: Any) -> bool:
         return False
     gained = [w for w in words(new) if w not in words(old)]
     return bool(gained) and all(_STYLE.fullmatch(w) for w in gained)
-
-
-_DEMANDS = re.compile(
-    r"mypy\.(?:strict|strict_equality|extra_checks|warn_unreachable|warn_return_any|check_untyped_defs|no_implicit_reexport|disallow_\w+)"
-    r"|(?:based)?pyright\.(?:report|strict)\w+"
-)
-"""Switches of type checkers that find faults, and are not on by themselves."""
-_TYPE_CHECKERS = ("mypy", "pyright", "basedpyright", "ty", "pyre")
-
-
-def _exchanged(key: str, old: Any, new: Any, had: dict[str, Any], has: dict[str, Any]) -> bool:
-    """A type checker lost a single switch or looks at tests no longer, and in return it got another or one more looks on."""
-    tool = _tool(key)
-    if tool not in _TYPE_CHECKERS or new is True or key.rsplit(".", 1)[-1] in ("strict", "strict_optional"):
-        return False  # a switch that lets faults pass is paid for by nothing
-    paths = key.rsplit(".", 1)[-1] in ("files", "include") and new is not None
-    kept = {w.rstrip("/") for w in words(new)}
-    left = [w for w in words(old) if w.rstrip("/") not in kept]
-    if not isinstance(old, bool) and not (paths and all(re.match(r"(?:\./)?tests?\b", w) for w in left)):
-        return False
-
-    def used(table: dict[str, Any]) -> set[str]:
-        return {t for k in table if (t := _tool(k)) in _TYPE_CHECKERS}
-
-    others = {t for t in used(has) - used(had) if has.get(f"{t}.typecheckingmode") not in ("off", False)}
-    fresh = [k for k, v in has.items() if _tool(k) == tool and v is True and had.get(k) is not True]
-    free = had.get("mypy.strict") is True
-    switches = [k for k in fresh if _DEMANDS.fullmatch(k) and not (free and _IN_STRICT.fullmatch(k))]
-    return tool in used(has) and bool(others or switches)
-
-
-def _tool(key: str) -> str:
-    return re.split(r"[.:-]", key.lower().removeprefix("tool."), maxsplit=1)[0]
-
-
-_VENDORED = frozenset({"vendor", "vendored", "third_party", "_vendor", "node_modules"})
-
-
-def _plain_tool(key: str) -> str:
-    """The tool of a key in any spelling: sections for modules (`mypy-shop.*`) are those of the tool."""
-    return re.split(r"[._]", _plain_key(key), maxsplit=1)[0]
-
-
-def _of_strangers(evidence: Evidence, key: str) -> bool:
-    """Imports of a module that somebody else wrote, named as such, are not to be found: nothing of the project goes unchecked."""
-    plain = _plain_key(key)
-    if not plain.startswith("mypy") or not plain.endswith(".ignore_missing_imports"):
-        return False
-    section = key.rsplit(".", 1)[0].removeprefix("tool.").removeprefix("mypy").removeprefix(".overrides").lstrip(".-")
-    modules = [m.strip(" '\"").partition(".")[0] for m in section.strip("[]").split(",")]
-    own = {
-        part.partition(".")[0]
-        for p in (*evidence.base.entries, *evidence.merged.entries)
-        if p.endswith((".py", ".pyi", ".pyx", ".so")) and not _VENDORED & set(p.split("/"))
-        for part in p.split("/")
-    }
-    return bool(modules) and all(re.fullmatch(r"[A-Za-z]\w*", m) and m not in own for m in modules)
 
 
 def _settings_elsewhere(evidence: Evidence, path: str, *, base: bool = False) -> dict[str, Any]:
@@ -193,7 +138,7 @@ def _settings_elsewhere(evidence: Evidence, path: str, *, base: bool = False) ->
         near = changed.path.rpartition("/")[0] in ("", folder)
         if changed.path != path and near and is_settings(changed.path) and (changed.old if base else changed.new):
             content = text(tree, changed.path) or ""
-            found |= {_plain_key(k): v for k, v in (read(changed.path, content) or {}).items()}
+            found |= {plain_key(k): v for k, v in (read(changed.path, content) or {}).items()}
     return found
 
 
@@ -204,7 +149,7 @@ def _tools_set_once(evidence: Evidence, path: str) -> set[str]:
     for p in evidence.base.entries:
         if p.rpartition("/")[0] in ("", folder) and is_settings(p):
             for key in read(p, text(evidence.base, p) or "") or {}:
-                seen.setdefault(_plain_tool(key), set()).add(p)
+                seen.setdefault(plain_tool(key), set()).add(p)
     return {tool for tool, files in seen.items() if len(files) == 1 and path not in files}
 
 
@@ -241,22 +186,16 @@ def _never_selected(key: str, before: dict[str, Any], after: dict[str, Any]) -> 
 
 def _came_from(key: str, old: Any, new: Any, earlier: dict[str, Any]) -> bool:
     """A setting that another file, the only one that counted, held before, where it demanded no more."""
-    plain = _plain_key(key)
+    plain = plain_key(key)
     return old is None and plain in earlier and _weaker(key, earlier[plain], new) is None
-
-
-def _plain_key(key: str) -> str:
-    """`coverage:run.branch`, `run.branch` of .coveragerc and `tool.coverage.run.branch` are one setting."""
-    plain = key.lower().replace(":", ".").replace("-", "_").removeprefix("tool.")
-    return plain if not re.match(r"(?:run|report|paths|html|xml)\.", plain) else f"coverage.{plain}"
 
 
 def _kept_elsewhere(key: str, old: Any, new: Any, elsewhere: dict[str, Any]) -> bool:
     """The setting went to another file and demands as much there; `strict` of mypy stands for its single switches."""
     if new is not None:
         return False
-    plain = _plain_key(key)
-    if elsewhere.get("mypy.strict") is True and isinstance(old, bool) and _IN_STRICT.fullmatch(plain):
+    plain = plain_key(key)
+    if elsewhere.get("mypy.strict") is True and isinstance(old, bool) and IN_STRICT.fullmatch(plain):
         return True
     if plain in elsewhere and _weaker(key, old, elsewhere[plain]) is None:
         return True
@@ -269,13 +208,6 @@ def _kept_elsewhere(key: str, old: Any, new: Any, elsewhere: dict[str, Any]) -> 
             chosen = [*words(elsewhere["flake8.extend_select"]), "E", "F", "W", "C90"]  # these it selects by itself
         return bool(chosen) and all(any(w.startswith(c) or c == "ALL" for c in chosen) for w in words(old))
     return False
-
-
-_IN_STRICT = re.compile(
-    r"mypy\.(?:warn_unused_configs|disallow_any_generics|disallow_subclassing_any|disallow_untyped_calls|disallow_untyped_defs"
-    r"|disallow_incomplete_defs|check_untyped_defs|disallow_untyped_decorators|warn_redundant_casts|warn_unused_ignores"
-    r"|warn_return_any|no_implicit_reexport|strict_equality|extra_checks|no_implicit_optional)"
-)
 
 
 def permitted(evidence: Evidence, path: str, *more: PermitKind) -> bool:
@@ -293,10 +225,10 @@ def _weaker(key: str, old: Any, new: Any) -> str | None:
     if old == new or (old is None and new is None):
         return None
     name = key.rsplit(".", 1)[-1]
-    if name in _NO_CHECK or _plain_key(key).startswith("coverage.paths."):
+    if name in _NO_CHECK or plain_key(key).startswith("coverage.paths."):
         return None  # the latter says which folders are the same one, not what is measured
     said = f"{key} {_short(old)} -> {_short(new)}"
-    if (_plain_key(key) == "mypy.follow_imports" and new == "skip") or (name == "strict_optional" and new is False):
+    if (plain_key(key) == "mypy.follow_imports" and new == "skip") or (name == "strict_optional" and new is False):
         return said
     a, b = _number(old), _number(new)
     lower, higher = _LOWER_IS_WEAKER.search(key), _HIGHER_IS_WEAKER.search(name)

@@ -1,0 +1,21 @@
+"""Keys of settings, the same for every file that a tool reads them from."""
+
+from __future__ import annotations
+
+import re
+
+
+def tool_of(key: str) -> str:
+    """The tool that a key belongs to, by its table or section."""
+    return re.split(r"[.:-]", key.lower().removeprefix("tool."), maxsplit=1)[0]
+
+
+def plain_tool(key: str) -> str:
+    """The tool of a key in any spelling: sections for modules (`mypy-shop.*`) are those of the tool."""
+    return re.split(r"[._]", plain_key(key), maxsplit=1)[0]
+
+
+def plain_key(key: str) -> str:
+    """`coverage:run.branch`, `run.branch` of .coveragerc and `tool.coverage.run.branch` are one setting."""
+    plain = key.lower().replace(":", ".").replace("-", "_").removeprefix("tool.")
+    return plain if not re.match(r"(?:run|report|paths|html|xml)\.", plain) else f"coverage.{plain}"
