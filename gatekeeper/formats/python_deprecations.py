@@ -10,6 +10,8 @@ from collections.abc import Iterable
 from gatekeeper.formats import python_code
 
 _WARNINGS = frozenset({"DeprecationWarning", "PendingDeprecationWarning", "FutureWarning"})
+_DEMANDS = frozenset({"warns", "assertWarns", "assertWarnsRegex", "assertWarnsMessage"})
+_CLAIMS = frozenset({"assertTrue", "assertIs", "assertEqual", "assertIn", "assertIsInstance", "assertIsSubclass"})
 _MADE_BY = ("__init__", "__new__", "__init_subclass__")
 REMOVAL = r"\b(?:remov|drop|delet|retir|discontinu|get(?:ting)? rid of|revert|instead of|rather than)\w*\b"
 """Words of a plan to take something away, as a pattern."""
@@ -67,9 +69,53 @@ def warning_balance(pairs: Iterable[tuple[str | None, str | None]]) -> int | Non
 
 
 def demands_a_warning(node: ast.AST) -> bool:
-    """A test that speaks of a warning of deprecation, so that it can only pass where one is given."""
-    names = {x for n in ast.walk(node) for x in (getattr(n, "id", ""), getattr(n, "attr", ""))}
-    return bool(names & (_WARNINGS | {"deprecated_call"}))
+    """A test that asserts a warning of deprecation, so that it can only pass where one is given.
+
+    By `pytest.warns`, `deprecated_call` or `assertWarns`, or by an assertion about recorded warnings that names the kind.
+    A filter that mentions such warnings demands none.
+    """
+    calls = [n for n in ast.walk(node) if isinstance(n, ast.Call)]
+    for call in calls:
+        called = getattr(call.func, "attr", getattr(call.func, "id", ""))
+        if called == "deprecated_call" or (called in _DEMANDS and any(_kinds(a) for a in (*call.args, *call.keywords))):
+            return True
+    recorded = recorded_warnings(node)
+    claims: list[ast.AST] = [n.test for n in ast.walk(node) if isinstance(n, ast.Assert)]
+    claims += [c for c in calls if getattr(c.func, "attr", "") in _CLAIMS]
+    return any(_kinds(c) and recorded & _named(c) and not _denies(c) for c in claims)
+
+
+def recorded_warnings(node: ast.AST) -> frozenset[str]:
+    """Names under which a test keeps the warnings that came: `catch_warnings(record=True) as w`, `recwarn`."""
+    found = {n.arg for n in ast.walk(node) if isinstance(n, ast.arg) and n.arg == "recwarn"}
+    for item in (i for n in ast.walk(node) if isinstance(n, ast.With) for i in n.items):
+        call = item.context_expr
+        if isinstance(call, ast.Call) and isinstance(item.optional_vars, ast.Name):
+            called = getattr(call.func, "attr", getattr(call.func, "id", ""))
+            if called == "catch_warnings" and any(k.arg == "record" for k in call.keywords):
+                found.add(item.optional_vars.id)
+    return frozenset(found)
+
+
+def _named(node: ast.AST) -> set[str]:
+    return {x for n in ast.walk(node) for x in (getattr(n, "id", ""), getattr(n, "attr", "")) if x}
+
+
+def _kinds(node: ast.AST) -> set[str]:
+    return _named(node) & _WARNINGS
+
+
+def _denies(claim: ast.AST) -> bool:
+    """It says no somewhere, or compares with nothing: it may demand that no warning comes."""
+    for node in ast.walk(claim):
+        if isinstance(node, ast.Not | ast.NotIn | ast.IsNot | ast.NotEq):
+            return True
+        if isinstance(node, ast.Compare) and any(
+            (isinstance(c, ast.Constant) and not c.value) or (isinstance(c, ast.List | ast.Tuple) and not c.elts)
+            for c in (node.left, *node.comparators)
+        ):
+            return True
+    return False
 
 
 def wholly_announced(tree: ast.Module) -> bool:

@@ -15,6 +15,7 @@ from gatekeeper.formats import python_code
 from gatekeeper.formats.python_deprecations import (
     announced,
     demands_a_warning,
+    recorded_warnings,
     says_that_deprecated_things_go,
     says_that_support_goes,
     warning_balance,
@@ -28,6 +29,15 @@ _MISSING = re.compile(
     r"|type object '\w+' has no attribute '(?P<d>\w+)'|'\w+' object has no attribute '(?P<e>\w+)'|name '(?P<f>\w+)' is not defined"
 )
 _WARNED = re.compile(r"^(?:E\s+)?(?:\w+\.)*(?:Pending)?(?:Deprecation|Future)Warning\b", re.MULTILINE)
+_UNWARNED = re.compile(
+    r"^(?:E\s+)?(?:(?:[\w.]+\.)?Failed: )?DID NOT WARN|^(?:E\s+)?AssertionError: (?:Pending)?(?:Deprecation|Future)Warning not triggered"
+    r"|^(?:E\s+)?TypeError: .*(?:missing \d+ .*argument|unexpected keyword argument|takes .* positional arguments?)",
+    re.MULTILINE,
+)
+_NONE_KEPT = re.compile(
+    r"^(?:E\s+)?(?:IndexError: |.*\b0 = len\(|.*\bassert \[\]|.*\b(?:False|None) = any\()", re.MULTILINE
+)
+_WORD = re.compile(r"\w+")
 
 
 def run_in_their_own_module(situation: Situation, path: str, name: str, ids: list[str]) -> bool:
@@ -57,7 +67,7 @@ def departed(situation: Situation, path: str, name: str, ids: list[str]) -> str:
     change = situation.code_change
     if all(_WARNED.search(d) for d in details) and any(w in change.added for w in ("deprecated", "Deprecated")):
         return "the code now warns against what it uses"
-    if (fewer := warned_way_went(situation, path, name)) is not None:
+    if (fewer := warned_way_went(situation, path, name, ids)) is not None:
         ticket = situation.evidence.ticket
         asked = says_that_support_goes((ticket.title, ticket.goal, *ticket.acceptance))
         return PRIVATE if asked and fewer else "the code no longer gives the warning of deprecation that it demands"
@@ -73,14 +83,30 @@ def departed(situation: Situation, path: str, name: str, ids: list[str]) -> str:
     return f"the code no longer has {', '.join(sorted(names))}"
 
 
-def warned_way_went(situation: Situation, path: str, name: str) -> bool | None:
-    """For a test that demands a warning of deprecation that the change took out of the code: whether fewer are given now."""
-    test = situation.definition(path, name, base=True)
-    if test is None or not demands_a_warning(test):
+def warned_way_went(situation: Situation, path: str, name: str, ids: list[str]) -> bool | None:
+    """For a test that fails because a warning of deprecation that the change took out does not come: whether fewer are given now.
+
+    None for any other test, and for one that fails for any other reason: what else it asserts may be what broke.
+    """
+    test, restored = situation.definition(path, name, base=True), situation.restored
+    if test is None or restored is None or not demands_a_warning(test):
+        return None
+    failed = [c.detail[-4000:] for i in ids if (c := restored.first(i)) is not None and c.outcome in BAD]
+    recorded = recorded_warnings(test)
+    if not failed or not all(_not_warned(d, recorded) for d in failed):
         return None
     code = [p for p in situation.changed if p.endswith(".py") and situation.kind(p) is None]
     balance = warning_balance((situation.source(p, base=True), situation.source(p)) for p in code)
     return None if balance is None or balance > 0 else balance < 0
+
+
+def _not_warned(detail: str, recorded: frozenset[str]) -> bool:
+    """The test's failure says that no warning came, or that the way to call that had warned is refused now."""
+    if _UNWARNED.search(detail):
+        return True
+    # Warnings that the test keeps itself: the line that failed speaks of them, and there are none.
+    lines = re.findall(r"^>\s*(.*)$", detail, re.MULTILINE)
+    return bool(lines) and bool(recorded & set(_WORD.findall(lines[-1]))) and _NONE_KEPT.search(detail) is not None
 
 
 def lost_its_imports(situation: Situation, path: str) -> bool:

@@ -60,7 +60,7 @@ def lost_parameters(
     if (
         passed(situation, gone)
         and any(fails(situation, i) for i in gone)
-        and warned_way_went(situation, path, test.name) is not None
+        and warned_way_went(situation, path, test.name, gone) is not None
     ):
         effect = Effect.ASKS  # rows of what the code warned against and warns no more; ids with numbers change along
     elif superseded(situation, path, test.name, gone):

@@ -400,3 +400,31 @@ def test_a_private_module_that_only_got_another_name_keeps_its_tests(judge, afte
     detail = "ModuleNotFoundError: No module named 'pkg._cells'"
     found = judge(base, merged, **GONE, restored={T: "failed"}, detail=detail)
     assert [f.effect for f in found.values()] == ([Effect.ASKS] if asked else [])
+
+
+RECORDS = "import warnings\nfrom pkg.cells import pack\n\n\ndef test_two():\n    with warnings.catch_warnings(record=True) as seen:\n        pack(1)\n    assert any(w.category is DeprecationWarning for w in seen)\n"
+MENTIONS = "import warnings\nfrom pkg.cells import pack\n\n\ndef test_two():\n    with warnings.catch_warnings():\n        warnings.simplefilter('error', DeprecationWarning)\n        assert pack(1, '') == '1'\n"
+NO_WARNING = "E   Failed: DID NOT WARN. No warnings of type (<class 'DeprecationWarning'>,) were emitted."
+NONE_SEEN = ">   assert any(w.category is DeprecationWarning for w in seen)\nE   assert False\nE    +  where False = any(<generator>)"
+
+
+@pytest.mark.parametrize(
+    ("test", "detail", "effects"),
+    [
+        (DEMANDS, NO_WARNING, []),
+        (DEMANDS, "E   AssertionError: assert '2' == '1'", [Effect.BLOCKS]),
+        (DEMANDS, "E   AssertionError: assert 'DID NOT WARN' == '1'", [Effect.BLOCKS]),
+        (DEMANDS, "E   TypeError: unsupported operand type(s) for +: 'int' and 'str'", [Effect.BLOCKS]),
+        (RECORDS, NONE_SEEN, []),
+        (RECORDS, ">   assert pack(1) == '1'\nE   assert '2' == '1'", [Effect.BLOCKS]),
+        (RECORDS.replace("assert any", "assert not any"), NONE_SEEN, [Effect.BLOCKS]),
+        (MENTIONS, "E   AssertionError: assert '2' == '1'", [Effect.BLOCKS]),
+        (MENTIONS, NO_WARNING, [Effect.BLOCKS]),
+    ],
+)
+def test_only_a_test_that_misses_its_warning_goes_with_it(judge, test, detail, effects):
+    runs = {**GONE, "was": {ID: "passed", f"{T}::test_other": "passed"}, "restored": {ID: "failed", f"{T}::test_other": "passed"}}  # fmt: skip
+    before = {T: test + OTHER, "pkg/cells.py": WAY, "pkg/__init__.py": ""}
+    now = {T: OTHER, "pkg/cells.py": STERN, "pkg/__init__.py": ""}
+    found = judge(before, now, **runs, detail=detail, goal="Drop support for pack() without loud.")
+    assert [f.effect for f in found.values()] == effects
