@@ -29,7 +29,8 @@ def examples_kept(situation: Situation, path: str, name: str, ids: list[str]) ->
     if not wanted:
         return False
     before = situation.before
-    gone = {p for p, n in (before.functions if before is not None else ()) if _is_text(p, n) and p != path}
+    gone = {p for p, n in (before.functions if before is not None else ()) if _is_text(p, n)}
+    gone |= {p for p, c in situation.changed.items() if p.endswith(TEXTS) and c.old is not None and c.new is None}
     gone -= {p for p, _ in merged.functions}
     there: Counter[Example] = Counter()
     for home, of in merged.functions:
@@ -40,6 +41,21 @@ def examples_kept(situation: Situation, path: str, name: str, ids: list[str]) ->
         others = [_examples(situation.source(p, base=True)) for p in sorted({*gone, home} - {path})]
         there.update(_taken_over(wanted, [o for o in others if o], _examples(situation.source(home))))
     return not Counter(wanted) - there
+
+
+def lost_texts(situation: Situation) -> list[str]:
+    """Where the target was not run: removed texts whose examples are kept nowhere, of a kind that the merge result runs."""
+    merged = situation.merged
+    if merged is None:
+        return []
+    kinds = tuple({posixpath.splitext(p)[1] for p, n in merged.functions if _is_text(p, n)})
+    return [
+        path
+        for path, changed in situation.changed.items()
+        if kinds and path.endswith(kinds) and changed.old is not None and changed.new is None
+        if _examples(situation.source(path, base=True))
+        and not examples_kept(situation, path, posixpath.basename(path), [])
+    ]
 
 
 def _is_text(path: str, name: str) -> bool:

@@ -7,7 +7,7 @@ from collections import Counter
 
 from gatekeeper.checks.suite_integrity.departed import PRIVATE, departed, run_in_their_own_module
 from gatekeeper.checks.suite_integrity.parameters import lost_parameters, words_of
-from gatekeeper.checks.suite_integrity.prose import examples_kept
+from gatekeeper.checks.suite_integrity.prose import examples_kept, lost_texts
 from gatekeeper.checks.suite_integrity.renamed_classes import renamed_class
 from gatekeeper.checks.suite_integrity.shown import fails, passed, runs, seen_in_runs, silent, some
 from gatekeeper.checks.suite_integrity.situation import BAD, Situation
@@ -200,6 +200,10 @@ def _by_source(situation: Situation) -> list[Finding]:
     out = []
     if situation.before is not None:
         return []  # the merge result shows none: the suite's results say so themselves
+    for path in lost_texts(situation):
+        if not situation.permits(_REMOVES, test_id=f"{path}::{path.rsplit('/', 1)[-1]}", path=path):
+            message = f"{path} is gone, and the suite does not run its examples elsewhere as they were, with nothing new before them."
+            out.append(finding("TEST_REMOVED", message, path=path, key=path, effect=Effect.ASKS))
     for path, changed in situation.changed.items():
         module = situation.module(path, base=True) if changed.old is not None and _is_test(path) else None
         for name, test in (module.tests if module else {}).items():

@@ -331,6 +331,20 @@ def test_nothing_new_stands_before_the_examples_of_a_text_that_moved(judge, guid
     assert set(seen) == found
 
 
+@pytest.mark.parametrize(
+    ("guide", "now", "asked"),
+    [
+        (USAGE, "docs/guide.rst::guide.rst", False),
+        (USAGE.replace(">>> rows", ">>> count = len\n>>> rows"), "docs/guide.rst::guide.rst", True),
+        ("Guide\n\n>>> 1 + 1\n2\n", "docs/guide.rst::guide.rst", True),
+        ("Guide\n", f"{T}::test_two", False),  # the suite runs no texts
+    ],
+)
+def test_a_removed_text_is_missed_where_the_target_was_not_run(judge, guide, now, asked):
+    seen = judge({"docs/usage.rst": USAGE}, {"docs/guide.rst": guide}, now={now: "passed"})
+    assert [f.effect for f in seen.values()] == (["asks"] if asked else [])
+
+
 LONG = 'class TestF:\n    def test_two(self):\n        assert f("""\n            a: {:w}\n            b: {:d}\n        """) == 7\n'
 SHORT = 'def test_two():\n    assert f("""\n        a: {:w}\n        b: {:d}\n    """) == 7\n'
 
