@@ -34,6 +34,7 @@ _UNWARNED = re.compile(
     r"|^(?:E\s+)?TypeError: .*(?:missing \d+ .*argument|unexpected keyword argument|takes .* positional arguments?)",
     re.MULTILINE,
 )
+_BROKE = re.compile(r"^E\s+(?:AssertionError\b(?!: \w*Warning not triggered)|assert\b)", re.MULTILINE)
 _NONE_KEPT = re.compile(
     r"^(?:E\s+)?(?:IndexError: |.*\b0 = len\(|.*\bassert \[\]|.*\b(?:False|None) = any\()", re.MULTILINE
 )
@@ -103,7 +104,8 @@ def warned_way_went(situation: Situation, path: str, name: str, ids: list[str]) 
 def _not_warned(detail: str, recorded: frozenset[str]) -> bool:
     """The test's failure says that no warning came, or that the way to call that had warned is refused now."""
     if _UNWARNED.search(detail):
-        return True
+        # Something that it asserted within failed as well: that may be what broke.
+        return _BROKE.search(detail) is None
     # Warnings that the test keeps itself: the line that failed speaks of them, and there are none.
     lines = re.findall(r"^>\s*(.*)$", detail, re.MULTILINE)
     return bool(lines) and bool(recorded & set(_WORD.findall(lines[-1]))) and _NONE_KEPT.search(detail) is not None

@@ -415,6 +415,12 @@ NONE_SEEN = ">   assert any(w.category is DeprecationWarning for w in seen)\nE  
         (DEMANDS, "E   AssertionError: assert '2' == '1'", [Effect.BLOCKS]),
         (DEMANDS, "E   AssertionError: assert 'DID NOT WARN' == '1'", [Effect.BLOCKS]),
         (DEMANDS, "E   TypeError: unsupported operand type(s) for +: 'int' and 'str'", [Effect.BLOCKS]),
+        (
+            DEMANDS,
+            f"E   AssertionError: assert '2' == '1'\n\nDuring handling of the above exception\n\n{NO_WARNING}",
+            [Effect.BLOCKS],
+        ),
+        (DEMANDS, f"E   ValueError: 1\n\nDuring handling of the above exception\n\n{NO_WARNING}", []),
         (RECORDS, NONE_SEEN, []),
         (RECORDS, ">   assert pack(1) == '1'\nE   assert '2' == '1'", [Effect.BLOCKS]),
         (RECORDS.replace("assert any", "assert not any"), NONE_SEEN, [Effect.BLOCKS]),
