@@ -235,9 +235,12 @@ def _module_skips(node: ast.AST) -> list[tuple[str, int]]:
 
 def _body(node: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
     """Dump of what the function does. `self` is dropped, so that a method equals the function it became."""
-    arguments = [a.arg for a in (*node.args.posonlyargs, *node.args.args) if a.arg not in ("self", "cls")]
+    args = node.args
+    arguments = [a.arg for a in (*args.posonlyargs, *args.args, *args.kwonlyargs) if a.arg not in ("self", "cls")]
+    # What an argument holds without being given is what the test uses: nobody gives it.
+    held = [ast.dump(d) for d in (*args.defaults, *args.kw_defaults) if d is not None]
     dump = ";".join(python_code.meaning(s) for s in node.body if not _bare(s))
-    return f"{','.join(sorted(arguments))}|{dump}" if dump else ""
+    return f"{','.join([*sorted(arguments), *held])}|{dump}" if dump else ""
 
 
 def _bare(node: ast.stmt) -> bool:

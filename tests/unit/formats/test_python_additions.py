@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatekeeper.formats.python_source import new_or_changed
+from gatekeeper.formats.python_source import new_or_changed, read_module
 
 BASE = '''
 """Tests."""
@@ -133,3 +133,11 @@ def test_a_test_that_differs_is_always_named_or_the_whole_file_is(before, after)
         assert name in found or old.get(head) == body
     rest = [[s for s in part if "test" not in s and not s.startswith(("import", "from"))] for part in (before, after)]
     assert rest[0] == rest[1]
+
+
+def test_what_an_argument_holds_is_part_of_a_test():
+    text = "def test_a(wanted=45.0, *, rate=2):\n    assert total() == wanted * rate\n"
+    body = read_module(text).tests["test_a"].body
+    assert read_module(text.replace("45.0", "40.0")).tests["test_a"].body != body
+    assert read_module(text.replace("rate=2", "rate=1")).tests["test_a"].body != body
+    assert read_module(text.replace("def test_a(", "def test_a( ")).tests["test_a"].body == body
