@@ -160,7 +160,11 @@ def _leaves(old: dict[str, Any], new: dict[str, Any]) -> list[Row]:
 
     had = gathered(old)
     whole = {where.removesuffix("continue-on-error") for where, key, value, _ in had if key == "continue-on-error" and value.lower() == "true" and re.fullmatch(r"jobs/[^/]+/[^/]+", where)}  # fmt: skip
-    rows: list[Row] = []
+    counted = _steps(old, lenient=False) - _steps(old, lenient=True)
+    rows: list[Row] = [
+        ("CI_FAILURE_IGNORED", f"a failure of `{what[:120]}` in job {job} no longer counts.", None)
+        for job, what in sorted(counted & _steps(new, lenient=True) - _steps(new, lenient=False))
+    ]
     for row in gathered(new):
         if row in had:
             had.remove(row)
@@ -179,6 +183,21 @@ def _leaves(old: dict[str, Any], new: dict[str, Any]) -> list[Row]:
         elif key in ("PYTEST_ADDOPTS", "SKIP", "NO_VERIFY", "HUSKY", "PRE_COMMIT_ALLOW_NO_CONFIG"):
             rows.append(("CI_CHECK_REMOVED", f"{where} is {value[:120]}: it switches checks off.", None))
     return rows
+
+
+def _steps(doc: dict[str, Any], *, lenient: bool) -> set[tuple[str, str]]:
+    """(job, command) of each step that may fail without harm whatever the matrix says, or of each that may not."""
+    jobs = doc.get("jobs")
+    found: set[tuple[str, str]] = set()
+    for name, job in jobs.items() if isinstance(jobs, dict) else ():
+        steps = job.get("steps") if isinstance(job, dict) else None
+        for step in steps if isinstance(steps, list) else ():
+            what = step.get("run") if isinstance(step, dict) else None
+            if isinstance(what, str):
+                value = str(step.get("continue-on-error", False))
+                if (_on(value) and not _OF_THE_MATRIX.match(value)) is lenient:
+                    found.add((str(name), what.strip()))
+    return found
 
 
 def _on(value: str) -> bool:

@@ -496,6 +496,7 @@ def test_a_command_of_unknown_meaning_may_be_the_check(command):
 
 
 DOCS = CI + "  docs:\n    steps:\n      - run: make docs\n        continue-on-error: true\n"
+MOVABLE = CI + "      - run: make docs\n        continue-on-error: true\n"
 COVERED = CI + "      - uses: codecov/codecov-action@v4\n"
 
 
@@ -503,6 +504,7 @@ COVERED = CI + "      - uses: codecov/codecov-action@v4\n"
     ("before", "after", "code"),
     [
         (DOCS, DOCS.replace("        continue-on-error: true\n", "").replace("-q\n", "-q\n        continue-on-error: true\n"), "CI_FAILURE_IGNORED"),
+        (MOVABLE, MOVABLE.replace("        continue-on-error: true\n", "").replace("-q\n", "-q\n        continue-on-error: true\n"), "CI_FAILURE_IGNORED"),
         (COVERED, COVERED + "        if: false\n", "CI_CHECK_REMOVED"),
         (CI, CI.replace("pytest -q", "pytest -q --version"), "CI_CHECK_REMOVED"),
         (CI, CI.replace("pytest -q", "pytest -q --setup-plan"), "CI_CHECK_REMOVED"),
@@ -513,6 +515,11 @@ COVERED = CI + "      - uses: codecov/codecov-action@v4\n"
 def test_a_check_that_finds_nothing_any_more_is_stopped(before, after, code):
     [found] = check(tree_evidence({W: before}, {W: after}))
     assert (found.code, found.effect.value) == (code, "blocks")
+
+
+def test_a_step_whose_failure_never_counted_may_stand_elsewhere():
+    step = "      - run: make docs\n        continue-on-error: true\n"
+    assert check(tree_evidence({W: MOVABLE}, {W: CI.replace("      - run: ruff", f"{step}      - run: ruff")})) == ()
 
 
 def test_a_check_that_only_tells_its_version_takes_nothing_over():
