@@ -105,9 +105,9 @@ class _Bits:
 def _form(patterns: Sequence[str]) -> str:
     """A name with one `*` in it that the first usable pattern matches; those of pytest are prefixes or globs."""
     for pattern in patterns[:_MOST_PATTERNS]:
-        if re.fullmatch(r"[A-Za-z_]\w{0,60}", pattern):
+        if re.fullmatch(r"[A-Za-z_]\w{0,60}", pattern) and pattern.isidentifier():
             return f"{pattern}_*"
-        if re.fullmatch(r"(?=[A-Za-z_*])\w{0,60}\*\w{0,60}", pattern):
+        if re.fullmatch(r"(?=[A-Za-z_*])\w{0,60}\*\w{0,60}", pattern) and pattern.replace("*", "x").isidentifier():
             return pattern
     return "test_*"
 

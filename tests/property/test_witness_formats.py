@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gatekeeper.formats.canary_tests import canaries
@@ -52,6 +52,9 @@ def test_nearest_are_some_of_the_tests(sources: dict[str, str]) -> None:
 
 
 @given(st.text(max_size=40), st.lists(st.text(max_size=12), max_size=4))
+@example("", ["A¼"])  # a word to regular expressions, no name to Python
+@example("", ["A*¼"])
+@example("", ["*²"])
 def test_the_gates_tests_are_python_whatever_the_settings_say(token: str, patterns: list[str]) -> None:
     made = canaries(token.encode("utf-8", "replace").decode(), patterns)
     ast.parse(made.source)
