@@ -22,28 +22,7 @@ from gatekeeper.wiring import early, engines, machine, signers
 
 if TYPE_CHECKING:
     from gatekeeper.adapters.file_reports import FileReports
-    from gatekeeper.adapters.kingfisher_scanner.scanner import KingfisherScanner
-    from gatekeeper.adapters.opa_policy import OpaPolicy
-    from gatekeeper.adapters.rego_policy.engine import RegoPolicy
     from gatekeeper.workflow.tools import Tools
-
-
-class Workers:
-    """The worker processes of one check."""
-
-    def __init__(self) -> None:
-        self._policy: RegoPolicy | OpaPolicy | None = None
-        self._secrets: KingfisherScanner | None = None
-
-    def take(self, policy: RegoPolicy | OpaPolicy, secrets: KingfisherScanner) -> None:
-        """These are the ones."""
-        self._policy, self._secrets = policy, secrets
-
-    def end(self) -> None:
-        """Nobody asks them any more."""
-        for one in (self._policy, self._secrets):
-            if one is not None:
-                one.close()
 
 
 @contextmanager
@@ -54,12 +33,12 @@ def check_tools(
     publish: bool,
     timeout_s: float,
     measure_s: float | None = None,
-    workers: Workers | None = None,
+    workers: list[Callable[[], object]] | None = None,
 ) -> Iterator[Tools]:
     """Tools of `gatekeeper check`: mode local, local key, everything in this process.
 
-    `measure_s` takes the place of every tier's seconds for mutants. `workers` takes the worker processes, for a caller that
-    is done with them before the end.
+    `measure_s` takes the place of every tier's seconds for mutants. `workers` is given what ends each worker process, for
+    a caller that is done with them before the end.
 
     What takes long to load (secret rules, policy worker) starts loading at once, beside the git work.
     """
@@ -75,7 +54,7 @@ def check_tools(
         stack.callback(secrets.close)
         secrets.start()
         if workers is not None:
-            workers.take(policy, secrets)
+            workers += [policy.close, secrets.close]
         box = engines.sandbox(where)
         yield Tools(
             git=engines.git_repositories(where),
@@ -123,12 +102,12 @@ def check(
         if state == "RUNNING":  # the tests' own run is waited for: what comes after it is imported meanwhile
             beside(load_late_steps, signers.load_signing_code)
         elif state == "ATTEST":  # ending takes a moment
-            beside(workers.end)
+            beside(*workers)
         listener(state, detail)
 
     submission = replace(submission, run_id=machine.new_id())
     timings: dict[str, float] = {}
-    workers = Workers()
+    workers: list[Callable[[], object]] = []
     try:
         with check_tools(
             paths(), trust=trust, publish=publish, timeout_s=timeout_s, measure_s=measure_s, workers=workers
