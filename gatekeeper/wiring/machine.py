@@ -73,7 +73,15 @@ def gate_settings(where: Paths) -> GateSettings:
 
 
 def warm_secret_rules(where: Paths) -> None:
-    """Compile the secret rules into the cache (seconds, once a version)."""
+    """Compile the secret rules into the cache, whole and in parts (some ten seconds, once a version)."""
+    from gatekeeper.adapters.kingfisher_scanner import rule_worker
+    from gatekeeper.errors import CouldNotCheck
+    from gatekeeper.worker_process import WorkerError
+
+    try:
+        rule_worker.prepare(where.cache)
+    except (OSError, WorkerError) as error:
+        raise CouldNotCheck("SECRET_SCAN_FAILED", f"The secret rules cannot be compiled: {error}") from error
     scanner = engines.secret_scanner(where)
     try:
         scanner.load()

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from gatekeeper.adapters.kingfisher_scanner import catalogue
 from gatekeeper.adapters.kingfisher_scanner.placeholders import GENERIC, is_placeholder
 from gatekeeper.adapters.kingfisher_scanner.views import View, views
 
-RULES = Path(__file__).with_name("rules.yml")
 OWN = frozenset(
     f"gatekeeper.{name}"
     for name in (
@@ -33,21 +33,19 @@ Row = dict[str, Any]
 
 
 class SecretEngine:
-    """Rules loaded once; one thread uses it."""
+    """Each rule loaded once, when a text first needs it; one thread uses it."""
 
     def __init__(self, cache: Path, pepper: bytes) -> None:
         """Load the rules, from `cache` where it fits. Raises `ValueError` and whatever the engine raises."""
-        from kingfisher_sdk import Rules, ScanInput, Scanner
+        from kingfisher_sdk import ScanInput
 
-        rules = Rules([RULES], cache_dir=cache)
-        self.cache_status: str = rules.cache_status
-        missing = OWN - {row["id"] for row in rules.metadata()}
+        self._rules = catalogue.opened(cache) or catalogue.whole(cache)
+        self.cache_status = self._rules.cache_status
+        missing = OWN - self._rules.ids
         if missing:
             raise ValueError(f"own secret rules were not loaded: {', '.join(sorted(missing))}")
         self._pepper = pepper
         self._input = ScanInput
-        # Without a policy no comment in the text can switch a finding off.
-        self._engine = Scanner(rules, base64=True)
 
     def scan(self, path: str | None, data: bytes) -> list[Row]:
         """Hits in `data` and in the name `path`. Raises what the engine raises (TimeoutError, RuntimeError, ValueError)."""
@@ -56,16 +54,15 @@ class SecretEngine:
     def _scan(self, path: str | None, data: bytes) -> Iterator[Row]:
         taken: dict[str, Row] = {}
         text = data.decode("utf-8", "replace")
-        self._take(taken, self._engine.scan(data, timeout=TIMEOUT_S), View(text))
+        self._take(taken, self._found(View(text), data), View(text))
         if path is not None:
             # Some rules need the name of the file, and the path-blind call has no allow-list of names: both are merged.
-            source = self._input(path=path, data=data)
-            self._take(taken, self._engine.scan_input(source, timeout=TIMEOUT_S), View(text))
+            self._take(taken, self._found(View(text), data, path), View(text))
         for view in views(data):
-            self._take(taken, self._engine.scan(view.text.encode("utf-8", "replace"), timeout=TIMEOUT_S), view)
+            self._take(taken, self._found(view), view)
         if path is not None:
             named: dict[str, Row] = {}
-            self._take(named, self._engine.scan(path.encode("utf-8", "replace"), timeout=TIMEOUT_S), View(path))
+            self._take(named, self._found(View(path)), View(path))
             for hit in named.values():
                 yield hit | {"in_name": True}
         yield from _merged(taken.values())
@@ -74,12 +71,22 @@ class SecretEngine:
         """The text with every secret that a rule sees in it made useless. Raises what the engine raises."""
         secrets: set[str] = set()
         for view in (View(text), *views(text.encode("utf-8", "replace"))):
-            found = self._engine.scan(view.text.encode("utf-8", "replace"), timeout=TIMEOUT_S)
-            secrets |= {secret for _, secret, _ in _real(found, view)}
+            secrets |= {secret for _, secret, _ in _real(self._found(view), view)}
         # The longest first: one may hold another.
         for secret in sorted(secrets, key=len, reverse=True):
             text = text.replace(secret, _redacted(secret))
         return text
+
+    def _found(self, view: View, data: bytes | None = None, path: str | None = None) -> list[Any]:
+        """What the rules see in the text, whose bytes are `data`; as the content of a file where there is a `path`."""
+        data = view.text.encode("utf-8", "replace") if data is None else data
+        found: list[Any] = []
+        for scanner in self._rules.scanners(view.text, data):
+            if path is None:
+                found += scanner.scan(data, timeout=TIMEOUT_S)
+            else:
+                found += scanner.scan_input(self._input(path=path, data=data), timeout=TIMEOUT_S)
+        return found
 
     def _take(self, taken: dict[str, Row], found: Sequence[Any], view: View) -> None:
         for match, secret, line in _real(found, view):

@@ -2,7 +2,8 @@
 
 Native code over hostile bytes: a fault in it must end this process and not the gate, and the loading of the rules must
 not hold the gate's interpreter. The first message loads the rules (`cache`, `pepper`, `memory_mib`); each further one
-is `{path, data}` with `data` in base64, or `{text}` to redact. The parent kills on time-out.
+is `{path, data}` with `data` in base64, or `{text}` to redact. `{make}` instead prepares the folder of compiled rules
+that it names. The parent kills on time-out.
 """
 
 import base64
@@ -22,6 +23,7 @@ def main() -> None:
 
     import kingfisher_sdk  # noqa: F401  # while the gate makes up the first message
 
+    from gatekeeper.adapters.kingfisher_scanner import catalogue
     from gatekeeper.adapters.kingfisher_scanner.engine import SecretEngine
     from gatekeeper.worker_process import limit, serve
 
@@ -32,6 +34,9 @@ def main() -> None:
             return engines[0].redact(message["text"])
         if engines:
             return engines[0].scan(message["path"], base64.b64decode(message["data"]))
+        if "make" in message:
+            catalogue.make(Path(message["make"]))
+            return "made"
         engine = SecretEngine(Path(message["cache"]), bytes.fromhex(message["pepper"]))
         limit(int(message["memory_mib"]), files=64)
         engines.append(engine)
