@@ -183,11 +183,11 @@ def code_scanner() -> SemgrepScanner:
     return SemgrepScanner(libexec())
 
 
-def sandbox(where: Paths, *, niceness: int = 0) -> BubblewrapSandbox:
-    """The sandbox of this machine."""
+def sandbox(where: Paths, *, niceness: int = 0, started: Callable[[], object] | None = None) -> BubblewrapSandbox:
+    """The sandbox of this machine; `started` is called each time a program has been let go."""
     from gatekeeper.adapters.bubblewrap_sandbox import BubblewrapSandbox
 
-    return BubblewrapSandbox(where, niceness=niceness)
+    return BubblewrapSandbox(where, niceness=niceness, started=started)
 
 
 def flake_register(where: Paths) -> FileFlakes:

@@ -34,11 +34,13 @@ def check_tools(
     timeout_s: float,
     measure_s: float | None = None,
     workers: list[Callable[[], object]] | None = None,
+    preparations: list[Callable[[], object]] | None = None,
+    run_began: Callable[[], object] | None = None,
 ) -> Iterator[Tools]:
     """Tools of `gatekeeper check`: mode local, local key, everything in this process.
 
     `measure_s` takes the place of every tier's seconds for mutants. `workers` is given what ends each worker process, for
-    a caller that is done with them before the end.
+    a caller that is done with them before the end, `preparations` what may be done beside the first steps. `run_began` is called whenever a suite's program has been let go.
 
     What takes long to load (secret rules, policy worker) starts loading at once, beside the git work.
     """
@@ -55,7 +57,9 @@ def check_tools(
         secrets.start()
         if workers is not None:
             workers += [policy.close, secrets.close]
-        box = engines.sandbox(where)
+        box = engines.sandbox(where, started=run_began)
+        if preparations is not None:
+            preparations.append(box.prepare)
         yield Tools(
             git=engines.git_repositories(where),
             environments=engines.environment_builder(where),
@@ -99,24 +103,38 @@ def check(
     from gatekeeper.workflow.pipeline import crash, load_late_steps, step_table, verify
 
     def listen(state: str, detail: Mapping[str, Any]) -> None:
-        if state == "RUNNING":  # the tests' own run is waited for: what comes after it is imported meanwhile
-            beside(load_late_steps, signers.load_signing_code)
-        elif state == "ATTEST":  # ending takes a moment
+        if state == "ATTEST":  # ending takes a moment
             beside(*workers)
         listener(state, detail)
 
+    def run_began() -> None:
+        # The tests' own run is waited for: what comes after it is imported meanwhile, and not a moment earlier, since
+        # whatever is imported holds up what the start of a run needs.
+        while late:
+            beside(*late.pop())
+
     submission = replace(submission, run_id=machine.new_id())
     timings: dict[str, float] = {}
+    late = [(load_late_steps, signers.load_signing_code)]
     workers: list[Callable[[], object]] = []
+    preparations: list[Callable[[], object]] = []
     try:
         with check_tools(
-            paths(), trust=trust, publish=publish, timeout_s=timeout_s, measure_s=measure_s, workers=workers
+            paths(),
+            trust=trust,
+            publish=publish,
+            timeout_s=timeout_s,
+            measure_s=measure_s,
+            workers=workers,
+            preparations=preparations,
+            run_began=run_began,
         ) as tools:
             submission = replace(submission, approvals=(*submission.approvals, *_stored_approvals(tools, submission)))
             durable = MemoryDurable(step_table(tools), listen)
             timings = durable.timings_ms
             if _readable(submission):  # nobody should wait for a fetch to hear that the ticket is broken
                 durable.ahead(("fetch", "checkout"), submission)  # beside the reading of the claim
+                beside(*preparations)
             timings["start"] = round((time.perf_counter() - begun) * 1000, 1)
             outcome = verify(durable, submission, mode=Mode.LOCAL, started=started)
     except UsageError:

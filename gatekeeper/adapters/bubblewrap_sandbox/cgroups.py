@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import subprocess
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -206,6 +207,18 @@ class Group:
     def _remove(self) -> None:
         for place in dict.fromkeys(self._at.values()):
             _removed(place, tries=100)
+
+
+def hurry(hierarchy: Hierarchy) -> None:
+    """Move some process into a group and out of the world.
+
+    For the first move the kernel waits until every processor has passed by once, up to a tenth of a second on a busy
+    machine; those that follow soon need not wait. Who calls this while others work takes that wait off the run.
+    """
+    with Group(hierarchy, memory_bytes=1 << 26, processes=8) as group:
+        command = ["/bin/sh", "-c", "read -r end"]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, env={}, cwd="/", start_new_session=True) as process:
+            group.join(process.pid)
 
 
 def sweep(hierarchy: Hierarchy) -> None:

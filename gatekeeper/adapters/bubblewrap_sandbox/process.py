@@ -59,6 +59,7 @@ def run(
     stop: int | None = None,
     crowded: Callable[[int], bool] | None = None,
     watch: TreeWatch | None = None,
+    started: Callable[[], object] | None = None,
 ) -> Seen:
     """Run `argv` to its end, to a limit, or until the descriptor `stop` becomes readable.
 
@@ -66,6 +67,8 @@ def run(
     the tree when the command has ended.
 
     `status` is the pipe of bubblewrap's --json-status-fd, read and write end.
+
+    `started` is called once the program has been let go, before it is waited for.
 
     `limits` are (resource, value) pairs set on the process before the program starts; `join` puts it into its group and
     may raise, whereupon nothing has run.
@@ -97,6 +100,8 @@ def run(
         with contextlib.suppress(BrokenPipeError):
             process.stdin.write(b"go\n")
         process.stdin.close()
+        if started is not None:
+            started()
         _follow(process, status[0], status_text, deadline, output_bytes, listener, seen, stop, crowded, watch)
     finally:
         _end(process, bytes(status_text), kill_all)

@@ -9,7 +9,7 @@ import resource
 import shutil
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from gatekeeper.adapters.bubblewrap_sandbox import cgroups, command, files, outcome, process, runtime, self_check
@@ -31,12 +31,22 @@ _OPEN_FILES = 4096
 class BubblewrapSandbox:
     """Runs suites in bubblewrap. Implements `domain.ports.Sandbox`; safe to call from several threads."""
 
-    def __init__(self, paths: Paths, *, at: str = command.TREE, program: Path | None = None, niceness: int = 0) -> None:
+    def __init__(
+        self,
+        paths: Paths,
+        *,
+        at: str = command.TREE,
+        program: Path | None = None,
+        niceness: int = 0,
+        started: Callable[[], object] | None = None,
+    ) -> None:
         """`at` is where the tree appears inside; `program` takes the place of the bubblewrap that would be found.
 
-        `niceness` is added to the runs' own, so that a server answers while they fill the cores.
+        `niceness` is added to the runs' own, so that a server answers while they fill the cores. `started` is called,
+        from the thread of the run, each time a suite's program has been let go; it must not raise or take long.
         """
         self._niceness = niceness
+        self._started = started
         self._paths = paths
         self._at = at
         self._program = program
@@ -47,6 +57,12 @@ class BubblewrapSandbox:
     def engine(self) -> Engine:
         """What this machine can give. Raises `CouldNotCheck` (SANDBOX_UNAVAILABLE)."""
         return self._machine().engine
+
+    def prepare(self) -> None:
+        """Look at the machine and take what a first run would wait for. Never needed. Raises as `engine` does."""
+        hierarchy = self._machine().hierarchy
+        if hierarchy is not None:
+            cgroups.hurry(hierarchy)
 
     def run(self, request: RunRequest) -> SuiteRun:
         """See `domain.ports.Sandbox.run`."""
@@ -174,6 +190,7 @@ class BubblewrapSandbox:
             niceness=self._niceness,
             stop=stop,
             watch=watch,
+            started=self._started if request.tree_oid else None,
             crowded=lambda first: files.made(first, (self._at, *files.SCRATCH)) > request.limits.files,
         )
 
