@@ -84,10 +84,13 @@ _SHOWN = (
 )
 _FROM_AFAR = re.compile(
     r"uses:\s*['\"]?(?!(?:actions|github|docker|pypa|codecov|coverallsapp|astral-sh|softprops|peaceiris)/|\./)\S"
-    r"|^\s*-?\s*include:|prospector|pylama",
+    r"|prospector|pylama",
     re.MULTILINE,
 )
-"""Actions and CI of others, and tools that start tools."""
+"""Actions of others, and tools that start tools."""
+_INCLUDED = re.compile(r"^\s*-?\s*include:", re.MULTILINE)
+"""Definitions that CI fetches from elsewhere; under this folder the word only adds rows to a matrix."""
+_MATRICES = ".github/workflows/"
 
 
 def unused(evidence: Evidence, tool: str) -> bool:
@@ -107,6 +110,10 @@ def unused(evidence: Evidence, tool: str) -> bool:
         if entry.size is None or entry.size > _LARGE or spoken.search(path):
             return False
         content = text(evidence.base, path) or ""
-        if spoken.search(content) or (path.endswith((".yml", ".yaml")) and _FROM_AFAR.search(content)):
+        if spoken.search(content):
+            return False
+        if path.endswith((".yml", ".yaml")) and (
+            _FROM_AFAR.search(content) or (not path.startswith(_MATRICES) and _INCLUDED.search(content))
+        ):
             return False
     return True
