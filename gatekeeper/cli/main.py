@@ -28,6 +28,7 @@ def _version(wanted: bool) -> None:
 COMMANDS = {
     "check": ("check", "Judge one change here, without a server."),
     "verify": ("verify", "Prove offline that a commit has a signed verdict."),
+    "claim": ("claim", "Run the tests as the author, and write claim.json."),
     "review": ("review", "Look at a change and decide: approve, or ask for changes."),
     "hook": ("hook", "Make a git server demand the signed verdict."),
     "key": ("key", "Keys and trust files."),
