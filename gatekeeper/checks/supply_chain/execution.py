@@ -6,6 +6,8 @@ import ast
 import re
 from collections.abc import Iterable
 
+from gatekeeper.checks.supply_chain.build_scripts import BUILD_SCRIPTS, RUNNERS, as_built
+from gatekeeper.checks.supply_chain.executed_files import code_run_by_build
 from gatekeeper.checks.supply_chain.version_files import harmless
 from gatekeeper.domain.evidence import Evidence
 from gatekeeper.domain.finding import Finding, finding
@@ -33,16 +35,11 @@ _INSTALLER = (
 )
 """The whole of the documented way to install a tool that everybody knows, from its maker over TLS: one address and nothing else."""
 _BACKSLASH = re.compile(r"\\\r?\n")
-_RUNNERS = {
-    "os.system", "os.popen", "os.execv", "os.execvp", "os.spawnl", "subprocess.run", "subprocess.call", "subprocess.Popen",
-    "subprocess.check_call", "subprocess.check_output", "urllib.request.urlopen", "urllib.request.urlretrieve",
-    "requests.get", "requests.post", "socket.socket", "exec", "eval", "compile", "__import__",
-}  # fmt: skip
 
 
 def changed_execution(evidence: Evidence) -> tuple[Finding, ...]:
     """Build hooks, start-up hooks, install scripts, actions, images and downloads piped into a shell."""
-    out: list[Finding] = []
+    out: list[Finding] = [*code_run_by_build(evidence)]
     for changed in evidence.change.paths:
         if changed.new is None or changed.new.mode[:3] != "100":
             continue
@@ -61,7 +58,7 @@ def changed_execution(evidence: Evidence) -> tuple[Finding, ...]:
         before = text(evidence.base, path) or ""
         if name in ("pyproject.toml", "package.json"):
             out += _manifest(path, before, after)
-        elif name in ("setup.py", "hatch_build.py", "build.py") and "/" not in path:
+        elif name in BUILD_SCRIPTS and "/" not in path:
             out += _setup(evidence, path, before, after)
         elif name in (".npmrc", "pip.conf", ".yarnrc", ".yarnrc.yml", ".pypirc", "pip.ini"):
             out += _index_file(path, before, after)
@@ -125,7 +122,7 @@ def _setup(evidence: Evidence, path: str, before: str, after: str) -> Iterable[F
             for n in python_code.walk(tree)
             if isinstance(n, ast.Call) and n not in facts
         }
-        hits = {k: v for k, v in found.items() if k in _RUNNERS}
+        hits = {k: v for k, v in found.items() if k in RUNNERS}
         hits |= {
             str(n.arg): n.value.lineno
             for n in python_code.walk(tree)
@@ -142,6 +139,25 @@ def _setup(evidence: Evidence, path: str, before: str, after: str) -> Iterable[F
     if fresh:
         first = min(fresh, key=lambda k: fresh[k])
         yield finding("BUILD_HOOK_ADDED", f"{path} runs {', '.join(sorted(fresh))} while the package is built.", path=path, line=fresh[first])  # fmt: skip
+        return
+    known = _started(old)
+    other = {call: line for call, line in _started(as_built(new)).items() if call not in known}
+    if other:
+        first = min(other, key=lambda k: other[k])
+        yield finding(
+            "BUILD_HOOK_ADDED", f"{path} starts another program while the package is built than before.", path=path, line=other[first],
+            evidence=first[:300], effect=Effect.ASKS,
+        )  # fmt: skip
+
+
+def _started(tree: ast.Module) -> dict[str, int]:
+    """Lines of the calls that start something, by their text."""
+    names = python_code.imports(tree)
+    return {
+        ast.unparse(n): n.lineno
+        for n in python_code.walk(tree)
+        if isinstance(n, ast.Call) and python_code.dotted(n.func, names) in RUNNERS - {"exec", "compile", "eval"}
+    }
 
 
 def _read_and_run(tree: ast.Module) -> set[str]:

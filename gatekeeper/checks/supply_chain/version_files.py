@@ -2,7 +2,8 @@
 
 `exec(file.read(), about)` is passed over where the path is written out and leads to a regular file of the merged tree that
 gives names to literals and does nothing else, and where nothing in the script could make it read or run another thing:
-every name on the way is bound once, and the script calls nothing but what is listed here.
+every name on the way is bound once, and the script calls nothing but what is listed here, before or after: it may run twice.
+What only a word of a person starts is no part of a build.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import ast
 import sys
 from collections import Counter
 
+from gatekeeper.checks.supply_chain.build_scripts import as_built, bound_names
 from gatekeeper.domain.tree import Tree, text
 from gatekeeper.formats import python_code
 
@@ -22,28 +24,57 @@ _CALLED = frozenset({
 """What the script may call, with functions of its own; none of it can write, rebind or import."""
 _METHODS = frozenset({"read", "strip", "rstrip", "lstrip", "split", "splitlines", "join", "format", "startswith", "endswith", "group", "groups", "lower"})  # fmt: skip
 _READING = frozenset({"r", "rt", "utf-8", "utf8", "UTF-8", "UTF8", "ascii"})
+_TYPES = frozenset({"str", "int", "float", "bool", "tuple", "list"})
 _MODULES = sys.stdlib_module_names | {"setuptools"}
 
 
 def harmless(tree: Tree, script: ast.Module) -> tuple[ast.Call, ...]:
     """The calls of `exec` in a build script that only learn constants from a file of `tree`; all of them or none."""
-    runs = [n for n in python_code.walk(script) if isinstance(n, ast.Call) and _named(n.func) == "exec"]
+    anywhere, script = bound_names(script), as_built(script)
+    runs = _runs(script)
     if not runs:
         return ()
-    names = python_code.imports(script)
-    bound = _bound(script)
+    names, bound = python_code.imports(script), bound_names(script)
     imported = Counter((a.asname or a.name).split(".")[0] for n in python_code.walk(script) if isinstance(n, ast.Import | ast.ImportFrom) for a in n.names)  # fmt: skip
     if any(bound[n] != imported[n] for n in {*imported, *_CALLED}):
         return ()
     own = {n.name for n in script.body if isinstance(n, ast.FunctionDef) and bound[n.name] == 1}
     if not all(_plain(node, names, own, tree) for node in python_code.walk(script)):
         return ()
-    seen = _Seen(script, names, bound)
+    seen = _seen(script)
     for run in runs:
         module = _facts(tree, seen.file(run))
-        if module is None or not _into_its_own(run, module, bound):
+        if module is None or not _into_its_own(run, module, anywhere):
             return ()
     return tuple(runs)
+
+
+def files_run(script: ast.Module) -> tuple[str | None, ...]:
+    """The path that each call of `exec` in a build reads from the root of the project; None where it cannot be told."""
+    script = as_built(script)
+    seen = _seen(script)
+    return tuple(seen.file(run) for run in _runs(script))
+
+
+def _seen(script: ast.Module) -> _Seen:
+    """What names stand for when the last file is run: a name may stand for another thing once it is done."""
+    until = _up_to(script, _runs(script))
+    return _Seen(until, python_code.imports(until), bound_names(until))
+
+
+def _runs(script: ast.Module) -> list[ast.Call]:
+    return [n for n in python_code.walk(script) if isinstance(n, ast.Call) and _named(n.func) == "exec"]
+
+
+def _up_to(script: ast.Module, runs: list[ast.Call]) -> ast.Module:
+    """The statements that are done before the last file has been run: all of them where a function runs it."""
+    within = {id(n) for f in python_code.functions(script) for n in python_code.walk(f)}
+    if any(id(run) in within for run in runs):
+        return script
+    if not runs:
+        return script
+    rows = [any(id(n) in {id(r) for r in runs} for n in python_code.walk(row)) for row in script.body]
+    return ast.Module(script.body[: len(rows) - rows[::-1].index(True)], [])
 
 
 class _Seen:
@@ -119,21 +150,6 @@ def _named(node: ast.AST) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
-def _bound(script: ast.Module) -> Counter[str]:
-    """How often each name is bound, in whatever way and in whatever part of the script."""
-    found: Counter[str] = Counter()
-    for node in python_code.walk(script):
-        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-            found[node.id] += 1
-        elif isinstance(node, ast.alias):
-            found[(node.asname or node.name).split(".")[0]] += 1
-        elif isinstance(node, ast.arg):
-            found[node.arg] += 1
-        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.ExceptHandler) and node.name:
-            found[node.name] += 1
-    return found
-
-
 def _plain(node: ast.AST, names: dict[str, str], own: set[str], tree: Tree) -> bool:
     """Nothing that could write a file, bind a name out of sight or bring in other code of the project."""
     if isinstance(
@@ -184,16 +200,24 @@ def _facts(tree: Tree, path: str | None) -> ast.Module | None:
     if content is None or not content.isascii():
         return None
     module = python_code.parse(content)
-    return module if module is not None and all(map(_fact, module.body)) else None
+    return module if module is not None and all(map(is_fact, module.body)) else None
 
 
-def _fact(statement: ast.stmt) -> bool:
+def is_fact(statement: ast.stmt) -> bool:
+    """A text by itself, or a literal under names."""
     if isinstance(statement, ast.Expr):
         return isinstance(statement.value, ast.Constant)
-    if not isinstance(statement, ast.Assign) or not all(isinstance(t, ast.Name) for t in statement.targets):
+    if isinstance(statement, ast.AnnAssign):
+        typed = _named(statement.annotation) in _TYPES
+        value = statement.value if typed and isinstance(statement.target, ast.Name) else None
+    elif isinstance(statement, ast.Assign):
+        value = statement.value if all(isinstance(t, ast.Name) for t in statement.targets) else None
+    else:
+        return False
+    if value is None:
         return False
     try:
-        ast.literal_eval(statement.value)
+        ast.literal_eval(value)
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         return False
     return True

@@ -345,3 +345,91 @@ def test_another_file_than_before_is_run_and_another_line_beside_it_is_not():
     beside = check(tree_evidence(before, {"setup.py": READS + "print(sorted(about, key=lambda n: -len(n)))\n"}))
     other = check(tree_evidence(before, {"setup.py": READS.replace("about.py", "payload.txt"), **BAD}))
     assert [[f.code for f in found] for found in (beside, other)] == [[], ["BUILD_HOOK_ADDED"]]
+
+
+RUNS = PLAIN + "exec(open('shop/about.py').read())\n"
+LOADED = PLAIN + "exec(compile(open('shop/about.py').read(), 'a', 'exec'))\n"
+OLD_CODE = "import os\nVERSION = os.environ.get('V', '1')\n"
+
+
+@pytest.mark.parametrize(
+    ("setup", "before", "after", "effect"),
+    [
+        (RUNS, "__version__ = '1'\n", "__version__ = '2'\n", None),
+        (RUNS, "__version__ = '1'\n", "__version__: str = '2'\n", None),
+        (RUNS, "__version__ = '1'\n", "V = (1, 2)\n__version__ = '.'.join(map(str, V))\n", None),
+        (RUNS, "__version__ = '1'\n", "__author__ = 'Jos\u00e9'\n__version__ = '1'\n", None),
+        (RUNS, OLD_CODE, OLD_CODE.replace("'1'", "'2'"), None),
+        (RUNS, "__version__ = '1'\n", "import os\n__version__ = os.sep\n", "blocks"),
+        (RUNS, "__version__ = '1'\n", "__version__ = open('a').read()\n", "blocks"),
+        (RUNS, "__version__ = '1'\n", "map = eval\n__version__ = map('1')\n", "blocks"),
+        (RUNS, "__version__ = '1'\n", "__version__ = ''.__class__.__mro__\n", "blocks"),
+        (RUNS, "__version__ = '1'\n", "__version__: print('a') = '1'\n", "blocks"),
+        (RUNS, "__version__ = '1'\n", "def f():\n    return 1\n", "blocks"),
+        (RUNS, "__version__ = '1'\n", "__version__ = '1\n", "blocks"),
+        (RUNS, OLD_CODE, OLD_CODE + "os.system('id')\n", "blocks"),
+        (HERE + RUNS + "os.system('make')\n", "__version__ = '1'\n", "import os\nos.system('id')\n", "blocks"),
+        (LOADED, "__version__ = '1'\n", "import os\nos.system('id')\n", "asks"),
+        (LOADED, "__version__ = '1'\n", "__version__ = '2'\n", None),
+        (PLAIN + "import runpy\nrunpy.run_path('shop/about.py')\n", "x = 1\n", "import os\n", "asks"),
+        (PLAIN + "print(open('shop/about.py').read())\n", "x = 1\n", "import os\n", None),
+    ],
+)
+@pytest.mark.parametrize("beside", ["", "print('one line more')\n"])
+def test_what_an_unchanged_build_script_runs_may_not_become_code(setup, before, after, effect, beside):
+    repo = {"setup.py": setup, "shop/about.py": before, "shop/other.py": "x = 1\n"}
+    change = {"shop/about.py": after, "shop/other.py": "import os\n", "setup.py": setup + beside}
+    found = check(tree_evidence(repo, change))
+    assert [(f.code, f.effect.value) for f in found] == ([("BUILD_HOOK_ADDED", effect)] if effect else [])
+
+
+BY_HAND = (
+    READS.replace("import os\n", "import os\nimport sys\n")
+    + "if sys.argv[-1] == 'publish':\n    os.system('twine upload dist/*')\n    sys.exit()\n"
+)
+CALLS = "import os\nimport sys\nfrom setuptools import setup\nif sys.argv[-1] == 'publish':\n    os.system('twine upload')\nsetup()\n"
+
+
+@pytest.mark.parametrize(
+    ("setup", "stopped"),
+    [
+        (BY_HAND, False),
+        (BY_HAND.replace("    os.system", "    rmtree('dist')\n    os.system").replace("import os\n", "import os\nfrom shutil import rmtree\n"), False),
+        (BY_HAND + "with open('shop/about.py') as f:\n    print(f.read())\n", False),
+        (BY_HAND + "def late():\n    exec(open('shop/about.py').read(), about)\nlate()\n", False),
+        (BY_HAND + "else:\n    os.system('cp payload.py shop/about.py')\n", True),
+        (BY_HAND + "open('shop/about.py', 'w').write('import os')\n", True),
+        (BY_HAND + "from shutil import copy\ncopy('payload.py', 'shop/about.py')\n", True),
+        (BY_HAND.replace("about = {}", "about = {}\nos.system('cp payload.py shop/about.py')"), True),
+        (BY_HAND.replace("about = {}", "about = {}\nimport payload"), True),
+        (BY_HAND.replace("setup(version", "exec(open('shop/payload.txt').read())\nsetup(version"), True),
+        (BY_HAND + "from payload import open\n", True),
+        (BY_HAND + "def open(n):\n    return n\n", True),
+        (BY_HAND.replace("'publish'", "'egg_info'"), True),
+        (BY_HAND.replace("if sys", "sys.argv.append('publish')\nif sys"), True),
+        (BY_HAND.replace("about = {}", "about = {}\nsys = about"), True),
+        (BY_HAND.replace("setup(version", "vars(sys)['ar' + 'gv'] = ['publish']\nsetup(version"), True),
+        (BY_HAND.replace("== 'publish'", "!= 'publish'"), True),
+        (BY_HAND.replace("== 'publish'", "== 'publish' or True"), True),
+    ],
+)  # fmt: skip
+def test_what_only_a_word_of_a_person_starts_is_no_part_of_a_build(setup, stopped):
+    found = check(tree_evidence({**ABOUT, "setup.py": CALLS}, {"setup.py": setup, **BAD}))
+    assert [(f.code, f.effect.value) for f in found] == ([("BUILD_HOOK_ADDED", "blocks")] if stopped else [])
+
+
+@pytest.mark.parametrize(
+    ("setup", "effect"),
+    [
+        (CALLS.replace("twine upload", "twine upload dist/*"), None),
+        (CALLS + "print('built')\n", None),
+        (CALLS + "os.system('id')\n", "asks"),
+        (CALLS.replace("'publish'", "'egg_info'").replace("upload", "upload dist/*"), "asks"),
+        (CALLS.replace("if sys", "sys.argv[-1] = 'publish'\nif sys").replace("upload", "upload dist/*"), "asks"),
+        (CALLS.replace("if sys", "os.sys.argv.append('publish')\nif sys").replace("upload", "upload dist/*"), "asks"),
+        (CALLS + "import subprocess\nsubprocess.run(['id'])\n", "blocks"),
+    ],
+)
+def test_another_program_than_before_goes_to_a_person(setup, effect):
+    found = check(tree_evidence({"setup.py": CALLS}, {"setup.py": setup}))
+    assert [(f.code, f.effect.value) for f in found] == ([("BUILD_HOOK_ADDED", effect)] if effect else [])

@@ -1,0 +1,67 @@
+"""Scripts that run while a package is built: what they may start, what their names mean, which part of them runs then."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+
+from gatekeeper.formats import python_code
+
+BUILD_SCRIPTS = ("setup.py", "hatch_build.py", "build.py")
+"""Names of scripts at the root that run while a package is built."""
+RUNNERS = frozenset({
+    "os.system", "os.popen", "os.execv", "os.execvp", "os.spawnl", "subprocess.run", "subprocess.call", "subprocess.Popen",
+    "subprocess.check_call", "subprocess.check_output", "urllib.request.urlopen", "urllib.request.urlretrieve",
+    "requests.get", "requests.post", "socket.socket", "exec", "eval", "compile", "__import__",
+})  # fmt: skip
+"""Calls that start programs, fetch things or run text as code."""
+_BY_HAND = frozenset({"publish", "release", "tag", "deploy"})
+"""Words that people give a build script and no build tool does."""
+_OF_SYS = frozenset(
+    {"argv", "executable", "exit", "version_info", "version", "platform", "stdout", "stderr", "path", "maxsize"}
+)
+
+
+def as_built(script: ast.Module) -> ast.Module:
+    """The script without what runs only where a person gives it a word of their own; whole where that is not certain."""
+    asked = [row for row in script.body if isinstance(row, ast.If) and _asks_for_a_word(row.test)]
+    plain = python_code.imports(script).get("sys") == "sys" and _sys_is_plain(script)
+    if not asked or not plain or ast.unparse(script).count("argv") != len(asked):
+        return script
+    rows: list[ast.stmt] = []
+    for row in script.body:
+        rows += row.orelse if isinstance(row, ast.If) and row in asked else [row]
+    return ast.Module(rows, [])
+
+
+def bound_names(script: ast.Module) -> Counter[str]:
+    """How often each name is bound, in whatever way and in whatever part of the script."""
+    found: Counter[str] = Counter()
+    for node in python_code.walk(script):
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            found[node.id] += 1
+        elif isinstance(node, ast.alias):
+            found[(node.asname or node.name).split(".")[0]] += 1
+        elif isinstance(node, ast.arg):
+            found[node.arg] += 1
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.ExceptHandler) and node.name:
+            found[node.name] += 1
+    return found
+
+
+def _sys_is_plain(tree: ast.Module) -> bool:
+    """Nothing gives `sys` another meaning, and nothing takes more from it than what a script looks up there."""
+    looked = {id(n.value) for n in python_code.walk(tree) if isinstance(n, ast.Attribute) and n.attr in _OF_SYS}
+    return bound_names(tree)["sys"] == 1 and all(
+        id(n) in looked if isinstance(n, ast.Name) and n.id == "sys" else not (isinstance(n, ast.Attribute) and n.attr == "sys")
+        for n in python_code.walk(tree)
+    )  # fmt: skip
+
+
+def _asks_for_a_word(test: ast.expr) -> bool:
+    """`sys.argv[-1] == "publish"`: a build tool never says that."""
+    return (
+        isinstance(test, ast.Compare) and ast.unparse(test.left) in ("sys.argv[-1]", "sys.argv[1]") and len(test.ops) == 1
+        and isinstance(test.ops[0], ast.Eq) and isinstance(test.comparators[0], ast.Constant)
+        and test.comparators[0].value in _BY_HAND
+    )  # fmt: skip
