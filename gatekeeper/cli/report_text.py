@@ -13,7 +13,7 @@ from gatekeeper.domain.testrun import RunRole, SuiteRun, Termination
 from gatekeeper.domain.verdict import Blame, Effect, Verdict
 from gatekeeper.errors import reasons
 from gatekeeper.formats.measurement_json import measurement_lines
-from gatekeeper.formats.repair_brief import PLACES
+from gatekeeper.formats.repair_brief import PLACES, ticket_alone
 from gatekeeper.formats.text_safety import harmless
 
 COLOR = {
@@ -137,7 +137,7 @@ def _seen_lines(seen: Sequence[Seen], width: int) -> list[str]:
         return []
     several = len({s.suite for s in seen}) > 1
     told = Counter(
-        f"{harmless(s.what, newlines=False)} on {_place(s.role)}"
+        f"{harmless(s.what, newlines=False)} on {place(s.role)}"
         + (f" in {harmless(s.suite, newlines=False)}" if several else "")
         for s in seen[:50]
     )
@@ -145,7 +145,8 @@ def _seen_lines(seen: Sequence[Seen], width: int) -> list[str]:
     return wrapped(f"seen: {'; '.join(rows)}", "         ", first="   ", width=width)
 
 
-def _place(role: str) -> str:
+def place(role: str) -> str:
+    """A role of a run in few words; one that this version does not know is shown as it is, harmless."""
     return SHORT.get(role) or PLACES.get(role) or harmless(role.replace("_", " "), newlines=False)
 
 
@@ -230,7 +231,7 @@ def _run(run: SuiteRun) -> str:
     end = f"exit {run.exit_code}" if run.termination is Termination.EXITED else run.termination.value.replace("_", " ")
     part = ", only what was not known" if run.partial else ""
     return (
-        f"{harmless(run.suite, newlines=False)} on {_place(run.role.value)}{part}: {end}, {counts}"
+        f"{harmless(run.suite, newlines=False)} on {place(run.role.value)}{part}: {end}, {counts}"
         f" ({run.wall_s:.1f} s, {run.guarantee or 'no guarantee'})"
     )
 
@@ -242,4 +243,6 @@ def _next(outcome: Outcome, width: int) -> list[str]:
         Verdict.NEEDS_HUMAN: "a reviewer looks with `gatekeeper review`; check again with --trust (and --approval for a file of it)",
         Verdict.UNDECIDED: "do what the reasons name, then check again",
     }[outcome.verdict]
+    if ticket_alone(outcome.findings):
+        words = "the ticket is at fault, not the change: whoever keeps the ticket mends it; then check the same commit again"
     return wrapped(f"next     {words}", "         ", width=width) if words else []

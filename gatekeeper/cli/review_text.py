@@ -171,10 +171,13 @@ def _reason(row: Row, number: int) -> list[str]:
 
 
 def _run(run: RunRow) -> str:
+    from gatekeeper.cli.report_text import place
+
     counts = ", ".join(f"{n} {plain(word)}" for word, n in run.counts) or "no single results"
     end = f"exit {run.exit}" if run.termination == "exited" else plain(run.termination).replace("_", " ")
-    role = plain(run.role).replace("_", " ")
-    return f"{plain(run.suite)} on {role}: {end}, {counts} (guarantee: {plain(run.guarantee) or 'none'})"
+    return (
+        f"{plain(run.suite)} on {place(run.role[:200])}: {end}, {counts} (guarantee: {plain(run.guarantee) or 'none'})"
+    )
 
 
 def _wrapped(text: str, first: str, indent: str) -> list[str]:

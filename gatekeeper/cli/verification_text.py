@@ -11,11 +11,12 @@ from gatekeeper.api.v1.verdict_pb2 import Mode, Tier
 from gatekeeper.api.v1.verification_pb2 import Verification
 from gatekeeper.cli.connection import block, line, moment, word
 from gatekeeper.cli.listing import short
-from gatekeeper.cli.report_text import COLOR, HEADLINE, finding_lines, wrapped
+from gatekeeper.cli.report_text import COLOR, HEADLINE, finding_lines, place, wrapped
 from gatekeeper.client import change_state_of, state_of, verdict_of
 from gatekeeper.domain.finding import Finding, Seen
 from gatekeeper.domain.lifecycle import ChangeState, VerificationState
 from gatekeeper.domain.verdict import EXIT_STATUS, Blame, Effect, Verdict
+from gatekeeper.formats.repair_brief import ticket_alone
 
 _EFFECT = {1: Effect.BLOCKS, 2: Effect.ASKS, 3: Effect.ADVISES}
 _BLAME = {1: Blame.CHANGE, 2: Blame.ENVIRONMENT, 3: Blame.GATE}
@@ -146,7 +147,7 @@ def _facts(made: Verification) -> list[str]:
 
 
 def _role(run: Run) -> str:
-    return word(run.role, Run.Role, "ROLE_").replace("_", " ")
+    return place(word(run.role, Run.Role, "ROLE_"))
 
 
 def _run(run: Run) -> str:
@@ -169,6 +170,9 @@ def _next(made: Verification, change: Change | None, *, brief: bool) -> tuple[st
         repository = quote(line("/".join(made.name.split("/")[1:4:2])))
         fetch = f"gatekeeper attestation fetch -R {repository} --commit {quote(line(made.head_commit, 64))} --git PATH"
         return "It may land. Where a hook demands the signed verdict:", fetch
+    if verdict is Verdict.REJECTED and not made.findings_omitted and ticket_alone(_finding(f) for f in made.findings):
+        words = "The ticket is at fault, not the change. Whoever keeps it amends it; then submit the same head again:"
+        return words, f"gatekeeper ticket amend {quote(short(line(made.ticket, 400)))} FILE" if made.ticket else ""
     if verdict is Verdict.REJECTED:
         words = "Mend what the reasons name, commit, and submit the new head with the same change key."
         return (words, "") if brief else (f"{words} The brief for the agent:", f"gatekeeper show {name}")

@@ -45,6 +45,8 @@ EXPECTED = {
     "needs_human": "a person agrees.",
 }
 """What was expected, by category."""
+OF_TICKET = "ticket_invalid"
+"""Category of what is wrong with the plan, or with the settings that it names: the operator's to mend, whatever the change is."""
 _HEAD = {
     Verdict.REJECTED: "REJECTED",
     Verdict.UNDECIDED: "UNDECIDED",
@@ -76,6 +78,12 @@ def repair_brief(outcome: Outcome, *, attempt: int | None = None) -> str:
     return text.encode("utf-8", "replace")[:MAX_BYTES].decode("utf-8", "ignore")
 
 
+def ticket_alone(found: Iterable[Finding]) -> bool:
+    """True where the ticket is all that stands in the way: nothing was said about the change."""
+    categories = {f.category for f in found if f.effect is not Effect.ADVISES}
+    return categories == {OF_TICKET}
+
+
 def _size(lines: Iterable[str]) -> int:
     return sum(len(line.encode("utf-8", "replace")) + 1 for line in lines)
 
@@ -96,7 +104,10 @@ def _quoted(text: str) -> list[str]:
 
 def _headline(outcome: Outcome, attempt: int | None) -> list[str]:
     ticket = f", ticket {_line(outcome.ticket.id, 200)}" if outcome.ticket else ""
-    lines = [f"{_HEAD[outcome.verdict]}: head {outcome.head or '?'} onto {outcome.base or '?'}{ticket}"]
+    what = f"head {outcome.head or '?'} onto {outcome.base or '?'}{ticket}"
+    if outcome.head is None and ticket_alone(outcome.findings):
+        what = "its ticket cannot be used, so the change was not looked at"
+    lines = [f"{_HEAD[outcome.verdict]}: {what}"]
     allowed = outcome.ticket.budget.attempts if outcome.ticket else None
     if attempt is not None and allowed is not None:
         left = max(0, allowed - attempt) if outcome.verdict is Verdict.REJECTED else max(0, allowed - attempt + 1)
@@ -116,6 +127,12 @@ def _reading() -> list[str]:
 
 
 def _verdict_words(outcome: Outcome, reasons: Sequence[Finding]) -> list[str]:
+    if ticket_alone(reasons):
+        return [
+            "",
+            "The ticket is at fault, not the change: it is for whoever keeps the ticket and the target branch's settings (the",
+            "operator, or the program that hands out the work) to mend. Change nothing in the repository because of it.",
+        ]
     if outcome.verdict is Verdict.NEEDS_HUMAN:
         return ["", "Nothing is wrong that the gate can name; a reviewer looks at what is listed. Wait for the answer."]
     if outcome.verdict is Verdict.UNDECIDED:
@@ -137,7 +154,8 @@ def _reason(found: Finding, number: int, below: Sequence[str]) -> list[str]:
     rows += [f"   Seen: {row}{f', {n} times' if n > 1 else ''}." for row, n in list(seen.items())[:8]]
     expected = EXPECTED.get(found.category)
     rows.append(f"   Expected: {expected}" if expected else f"   Why it matters: {reason(found.code).meaning}")
-    rows.append(f"   Change next: {_line(found.next_action)}")
+    who = "For whoever keeps the ticket" if found.category == OF_TICKET else "Change next"
+    rows.append(f"   {who}: {_line(found.next_action)}")
     if found.evidence.strip() and not any(log.endswith(found.evidence) for log in below):
         rows += _quoted(found.evidence)
     return rows
@@ -221,6 +239,11 @@ def _permit(permit: Permit) -> str:
 
 
 def _next(outcome: Outcome) -> list[str]:
+    if ticket_alone(outcome.findings):
+        return [
+            "Pass this on to whoever gave you the ticket. Submit the same head again when the ticket is mended; another commit",
+            "does not help.",
+        ]
     if outcome.verdict is Verdict.NEEDS_HUMAN:
         return ["Submit nothing new unless a reviewer asks for it, or you can do without what raised the question."]
     if outcome.verdict is Verdict.UNDECIDED and not any(f.blame is Blame.CHANGE for f in outcome.findings):

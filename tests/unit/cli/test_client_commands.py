@@ -23,6 +23,7 @@ from gatekeeper.api.v1.event_pb2 import Event
 from gatekeeper.api.v1.finding_pb2 import Finding
 from gatekeeper.api.v1.repository_pb2 import Repository
 from gatekeeper.api.v1.review_pb2 import Review
+from gatekeeper.api.v1.run_pb2 import Run
 from gatekeeper.api.v1.ticket_pb2 import Ticket
 from gatekeeper.api.v1.verdict_pb2 import (
     TIER_HIGH,
@@ -704,3 +705,21 @@ def test_every_shell_has_a_script(shell: Shell, kind: str) -> None:
     assert status == 0
     assert "_GATEKEEPER_COMPLETE" in out
     assert "_GK_COMPLETE" in out
+
+
+def test_a_fault_of_the_ticket_is_for_whoever_keeps_it() -> None:
+    made = life(NAME, VERDICT_REJECTED)[-1]
+    del made.findings[:]
+    made.findings.append(Finding(code="NO_SUITE", category="ticket_invalid", effect=1, message="Nothing to run."))
+    text = report(made)
+    assert "The ticket is at fault, not the change." in text
+    assert "gatekeeper ticket amend acme/shop#T-1 FILE" in text.replace("'", "")
+    assert "Mend what the reasons name" not in text
+    made.findings.append(Finding(code="TESTS_FAILED", category="tests_failed", effect=1, message="One."))
+    assert "Mend what the reasons name" in report(made)
+
+
+def test_runs_on_the_server_have_the_words_of_check() -> None:
+    made = life(NAME, VERDICT_REJECTED)[-1]
+    made.runs.add(suite="tests", role=Run.ROLE_BASE_INSTRUMENTS, exit=1)
+    assert "tests on the merge with the target's tests: exit 1" in report(made)

@@ -76,3 +76,10 @@ def test_what_the_change_wrote_never_begins_a_line_of_the_brief(kind):
     )
     for line in repair_brief(getattr(MADE, kind)(), attempt=1).splitlines():
         assert own.fullmatch(line), line
+
+
+def test_a_fault_of_the_ticket_sends_nobody_to_the_change():
+    text = report(made_outcome([finding("TICKET_MALFORMED", "The field 'allowed' is missing.")], ticket=None))
+    last = " ".join(text[text.index("next  ") :].split())
+    assert last.startswith("next the ticket is at fault, not the change: whoever keeps the ticket mends it")
+    assert "commit, check again" not in last

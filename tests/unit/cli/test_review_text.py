@@ -171,3 +171,20 @@ def test_areas_name_the_delicate_first() -> None:
         "gate settings", "instructions of agents", "build and CI", "dependencies", "tests", "other files",
     ]  # fmt: skip
     assert areas(()) == ["nothing changed"]
+
+
+def test_runs_are_named_as_check_names_them() -> None:
+    from outcomes import made_outcome, made_run
+
+    from gatekeeper.cli.report_text import report
+    from gatekeeper.domain.testrun import RunRole
+
+    text = report(made_outcome(runs=[made_run({"t.py::t": "passed"}, role=r, suite="tests") for r in RunRole]))
+    rows = [{**document()["runs"][0], "role": r.value} for r in RunRole]
+    reviewed = shown(stored(runs=rows))
+    for words in ("tests on the merge:", "tests on the merge with the target's tests:", "tests on the target branch:"):
+        assert words in text
+        assert words in reviewed
+    for role in RunRole:
+        assert f" on {role.value}:" not in reviewed
+    assert "on odd\\x1brole" in shown(stored(runs=[{**rows[0], "role": "odd\x1brole"}]))

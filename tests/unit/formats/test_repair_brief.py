@@ -121,3 +121,31 @@ def test_whatever_the_change_says_it_stays_a_quotation(words, log, path, suite, 
         "Zl",
         "Zp",
     }
+
+
+def test_a_fault_of_the_ticket_is_not_told_as_one_of_the_change() -> None:
+    found = finding("TICKET_MALFORMED", "The ticket's field 'allowed' must be a list.")
+    text = repair_brief(made_outcome([found], ticket=None, head=None, base=None))
+    for words in (
+        "REJECTED: its ticket cannot be used, so the change was not looked at", "The ticket is at fault, not the change",
+        "Change nothing in the repository", "For whoever keeps the ticket: ", "Submit the same head again",
+    ):  # fmt: skip
+        assert words in text, words
+    assert "?" not in text.splitlines()[0]
+    assert "commit, and submit the new head" not in text
+    assert "Change next" not in text
+
+
+@pytest.mark.parametrize("code", ["TICKET_UNKNOWN_SUITE", "NO_SUITE"])
+def test_a_ticket_that_names_no_suite_is_the_operators_though_the_head_is_known(code) -> None:
+    text = repair_brief(made_outcome([finding(code, "There is none.")]))
+    assert text.startswith("REJECTED: head b")
+    assert "The ticket is at fault" in text
+
+
+def test_where_the_change_is_wrong_as_well_the_author_hears_of_both() -> None:
+    text = repair_brief(made_outcome([finding("NO_SUITE", "There is none."), FAILED], [made_run(RED)]))
+    assert "For whoever keeps the ticket: " in text
+    assert "Change next: Mend the code" in text
+    assert "The ticket is at fault" not in text
+    assert "commit, and submit the new head" in text
