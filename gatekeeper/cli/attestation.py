@@ -85,7 +85,11 @@ def register(app: typer.Typer) -> None:
         from gatekeeper.wiring import engines
 
         if not _COMMIT.fullmatch(commit):
-            raise UsageError("USAGE", f"{commit[:80]!r} is no full commit; give all its digits, in small letters.")
+            raise UsageError(
+                "USAGE",
+                f"--commit is {commit[:80]!r}, which is no full commit: all its digits, in small letters.",
+                next_action='Let git say it, for instance --commit "$(git rev-parse HEAD)".',
+            )
         client = session.client
         rows = islice(client.list_attestations(repo, subject_commit=commit), MAX_FETCHED)
         wanted = [r for r in rows if not target or r.target_ref in ("", ref_name(target))]

@@ -30,13 +30,31 @@ class Format(StrEnum):
     SARIF = "sarif"
 
 
+_EXAMPLES = {
+    "ticket": "ticket.json",
+    "claim": "--claim claim.json",
+    "approval": "--approval answer.json",
+    "trust file": "--trust trust.toml",
+    "report": "report.json",
+    "bundle": "--bundle statements.jsonl",
+    "statement": "--statement approval.json",
+    "certificate": "--tls-certificate server.crt --tls-key server.key",
+    "key": "--tls-certificate server.crt --tls-key server.key",
+    "client CA": "--client-ca clients.pem",
+}
+
+
 def read_input(path: Path, what: str, limit: int = MAX_INPUT_BYTES) -> bytes:
     """A file that the caller names, size-capped. Raises `UsageError` for one that cannot be read."""
     try:
         with path.open("rb") as handle:
             data = handle.read(limit + 1)
     except OSError as error:
-        raise UsageError("USAGE", f"The {what} {str(path)!r} cannot be read: {error.strerror}.") from error
+        raise UsageError(
+            "USAGE",
+            f"The {what} {str(path)!r} cannot be read: {error.strerror}.",
+            next_action=f"Name a file that is there and that you may read, for instance {_EXAMPLES.get(what, 'FILE')}.",
+        ) from error
     if len(data) > limit:
         raise UsageError("INPUT_TOO_LARGE", f"The {what} {str(path)!r} is larger than {limit} bytes.")
     return data
@@ -48,7 +66,7 @@ def _require_environment(environment: str) -> None:
         raise UsageError(
             "USAGE",
             f"--environment is {environment!r}, which is neither auto nor host nor a directory.",
-            next_action="Give auto, host, or the path of a virtual environment.",
+            next_action="Give --environment auto, --environment host, or the path of a virtual environment that is there.",
         )
 
 

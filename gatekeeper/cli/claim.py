@@ -101,7 +101,11 @@ def register(app: typer.Typer) -> None:
         try:
             output.write_bytes(data)
         except OSError as error:
-            raise UsageError("USAGE", f"--output {str(output)!r} cannot be written: {error.strerror}.") from error
+            raise UsageError(
+                "USAGE",
+                f"--output {str(output)!r} cannot be written: {error.strerror}.",
+                next_action="Name a file that you may write, for instance --output /tmp/claim.json.",
+            ) from error
         kept = f"{len(done.reports)} {'report' if len(done.reports) == 1 else 'reports'}"
         _say(f"{output} written: commit {commit[:12]}, exit status {done.exit_code}, {kept}.")
         return 0

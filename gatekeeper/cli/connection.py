@@ -255,4 +255,4 @@ def number(text: str, enum: Any, prefix: str, what: str) -> int:
     if name in enum.keys() and not name.endswith("UNSPECIFIED"):  # noqa: SIM118 (an enum wrapper is no mapping)
         return int(enum.Value(name))
     words = ", ".join(n.removeprefix(prefix).lower() for n in enum.keys() if not n.endswith("UNSPECIFIED"))  # noqa: SIM118
-    raise UsageError("USAGE", f"{text[:80]!r} is no {what}; expected one of {words}.")
+    raise UsageError("USAGE", f"{text[:80]!r} is no {what}.", next_action=f"Give one of {words}.")

@@ -62,12 +62,16 @@ def decide(session: Session, name: str, decision: Decision) -> int:
     kinds = decision.kinds()
     if len(kinds) > 1:
         raise UsageError(
-            "USAGE", "--approve, --request-changes, --waive, --amend, --retry and --decline exclude each other."
+            "USAGE",
+            "--approve, --request-changes, --waive, --amend, --retry and --decline exclude each other.",
+            next_action="Give one of them, or none to be asked on a terminal.",
         )
     if kinds and kinds[0] in ("APPROVE", "WAIVE") and not is_verification(name):
         # Between looking and deciding a new head can come; nobody approves what they did not see.
         raise UsageError(
-            "USAGE", f"Name the verification that you looked at, as `gatekeeper show {line(name)}` prints it."
+            "USAGE",
+            "What you looked at must be named whole: a newer head could slip in under the name of the change.",
+            next_action=f"Name the verification that you looked at, as `gatekeeper show {line(name)}` prints it.",
         )
     client = session.client
     change = client.get_change(change_of(name) if is_verification(name) else name)
@@ -92,7 +96,9 @@ def decide(session: Session, name: str, decision: Decision) -> int:
         review.amended_ticket = read_input(decision.amend, "ticket")
     if decision.key is not None:
         if kind != "APPROVE":
-            raise UsageError("USAGE", "--key signs approvals; leave it out for another decision.")
+            raise UsageError(
+                "USAGE", "--key signs approvals, and this is another decision.", next_action="Leave --key out."
+            )
         review.statement_bundle = _signed(session, change, made, decision)
     try:
         stored, after = client.create_review(review)
@@ -130,12 +136,15 @@ def _asked(session: Session, change: Change, made: Verification) -> str:
     if session.as_json or not sys.stdin.isatty():
         raise UsageError(
             "USAGE",
-            "There is no terminal to ask on; say --approve, --request-changes, --waive, --amend, --retry or --decline.",
+            "There is no terminal to ask on.",
+            next_action="Say --approve, --request-changes, --waive CODE, --amend FILE, --retry or --decline.",
         )
     answers = {"approve": "APPROVE", "changes": "REQUEST_CHANGES", "retry": "RETRY", "decline": "ABANDON"}
     answer = typer.prompt("decide on this change? [approve/changes/retry/decline/quit]", default="quit", err=True)
     if answer not in answers:
-        raise UsageError("USAGE", "Nothing was decided.")
+        raise UsageError(
+            "USAGE", "Nothing was decided.", next_action="Answer approve, changes, retry or decline, when you are sure."
+        )
     return answers[answer]
 
 
@@ -165,7 +174,8 @@ def _signed(session: Session, change: Change, made: Verification, decision: Deci
     if not decision.repository:
         raise UsageError(
             "USAGE",
-            "--key needs --repo with your own clone: what is signed is what you have, not what the server says.",
+            "--key needs your own clone: what is signed is what you have, not what the server says.",
+            next_action="Name it, for instance --repo . within the clone.",
         )
     reviewer = reviewer_name(decision.key)
     git = engines.git_repositories(paths())

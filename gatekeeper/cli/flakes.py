@@ -85,7 +85,7 @@ def register(app: typer.Typer) -> None:
             raise UsageError(
                 "USAGE",
                 f"--expires takes at most {MAX_EXPIRY_S // 86_400} days, not {expires!r}.",
-                next_action="Give a shorter time; it can be given again.",
+                next_action="Give a shorter time, for instance --expires 14d; it can be given again.",
             )
         for name, text in (("--owner", owner), ("--note", note)):
             if (
@@ -96,7 +96,7 @@ def register(app: typer.Typer) -> None:
                 raise UsageError(
                     "USAGE",
                     f"{name} takes at most {MAX_WORDS} printable characters.",
-                    next_action="Shorten it.",
+                    next_action=f"Write one short line, for instance {name} {'ada@example.org' if name == '--owner' else chr(39) + 'mended in T-7' + chr(39)}.",
                 )
         with _desk(service) as desk:
             record = _one(desk, test, repository, suite)

@@ -35,16 +35,26 @@ def install_hook(git_dir: Path, text: str, *, force: bool) -> Path:
         if path.is_symlink() or path.exists():
             own = not path.is_symlink() and MARK in path.read_text(encoding="utf-8", errors="replace")
             if not own:
-                raise UsageError("USAGE", f"{str(path)!r} is another program's hook; it is left alone.")
+                raise UsageError(
+                    "USAGE",
+                    f"{str(path)!r} is another program's hook; it is left alone.",
+                    next_action="Move it away, or call `gatekeeper hook pre-receive` from it with the push on standard input.",
+                )
             if not force and path.read_text(encoding="utf-8") != text:
-                raise UsageError("USAGE", f"{str(path)!r} is there with other settings; replace it with --force.")
+                raise UsageError(
+                    "USAGE", f"{str(path)!r} is there with other settings.", next_action="Replace it with --force."
+                )
         path.parent.mkdir(exist_ok=True)
         draft = path.with_name("pre-receive.gatekeeper-new")
         draft.write_text(text, encoding="utf-8")
         draft.chmod(0o755)
         draft.replace(path)
     except OSError as error:
-        raise UsageError("USAGE", f"The hook {str(path)!r} cannot be written: {error.strerror}.") from error
+        raise UsageError(
+            "USAGE",
+            f"The hook {str(path)!r} cannot be written: {error.strerror}.",
+            next_action="Run it as the user to whom the repository named with --repo belongs.",
+        ) from error
     return path
 
 
@@ -58,7 +68,11 @@ def judge(repository: Repository, trust: Trust, refs: tuple[str, ...], lines: li
     for line in lines:
         parts = line.rstrip("\n").split(" ", 2)
         if len(parts) != 3 or not all(OID.fullmatch(p) for p in parts[:2]):
-            raise UsageError("USAGE", "git handed over a line that is no ref update.")
+            raise UsageError(
+                "USAGE",
+                "Standard input holds a line that is no ref update.",
+                next_action="Let git call the hook; by hand the line is: OLD NEW refs/heads/main",
+            )
         moves.append((parts[0], parts[1], parts[2]))
     notes = repository.ref(NOTES_REF)
     for _, new, name in moves:

@@ -85,7 +85,11 @@ def _repository(directory: Path) -> int:
             print(f"kept     {path}")
             continue
         except OSError as error:
-            raise UsageError("USAGE", f"{str(path)!r} cannot be written: {error.strerror}.") from error
+            raise UsageError(
+                "USAGE",
+                f"{str(path)!r} cannot be written: {error.strerror}.",
+                next_action="Name a work tree that you may write to, for instance: gatekeeper init .",
+            ) from error
         print(f"written  {path}")
     print(
         "Commit .gatekeeper.toml on the protected branch. Ticket and claim are no part of the repository: keep them out of\n"

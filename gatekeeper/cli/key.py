@@ -53,11 +53,19 @@ def register(app: typer.Typer) -> None:
         from gatekeeper.wiring.signers import new_key, public_pem, reviewer_signer
 
         if purpose is Purpose.REVIEWER and not (name and name.strip() and name.isprintable()):
-            raise UsageError("USAGE", "A reviewer's key needs --name with the reviewer's address.")
+            raise UsageError(
+                "USAGE",
+                "A reviewer's key needs --name with the reviewer's address.",
+                next_action="Give it as commits have it, for instance --name ada@example.org.",
+            )
         try:
             new_key(out)
         except FileExistsError:
-            raise UsageError("USAGE", f"{str(out)!r} exists; a key is never overwritten.") from None
+            raise UsageError(
+                "USAGE",
+                f"{str(out)!r} exists; a key is never overwritten.",
+                next_action="Name a file that is not there with --out, for instance --out ada-2.pem.",
+            ) from None
         if name and purpose is Purpose.REVIEWER:
             name_file(out).write_text(name.strip() + "\n", encoding="utf-8")
         print(f"# {reviewer_signer(out).public.fingerprint}\n{public_pem(out)}", end="")
@@ -105,7 +113,11 @@ def register(app: typer.Typer) -> None:
         modes, refs = allow_mode or ["enforced"], ref or ["refs/heads/main"]
         for mode in modes:
             if mode not in set(Mode):
-                raise UsageError("USAGE", f"--allow-mode is {mode!r}; modes are {', '.join(Mode)}.")
+                raise UsageError(
+                    "USAGE",
+                    f"--allow-mode is {mode[:80]!r}; modes are {', '.join(Mode)}.",
+                    next_action="Give one of them, for instance --allow-mode local.",
+                )
         print(starter(repo, modes, reviewer or [], refs, service=service, desk=desk_reviewer or []), end="")
         return 0
 
@@ -122,7 +134,9 @@ def own_signer(*, service: bool) -> tuple[Any, Path]:
     path = getattr(signer, "path", None)
     if not isinstance(path, Path):
         raise UsageError(
-            "USAGE", "The server signs keyless: pin its identity by hand, as docs/configuration.md says, not a key."
+            "USAGE",
+            "The server signs keyless and has no key to pin.",
+            next_action="Pin its identity in the trust file by hand, as docs/configuration.md says.",
         )
     return signer, path
 

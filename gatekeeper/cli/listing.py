@@ -50,12 +50,24 @@ def register(app: typer.Typer) -> None:
 
         if what is What.CHANGES:
             if change or current:
-                raise UsageError("USAGE", "--change and --current are for verifications; use `show` for one change.")
+                raise UsageError(
+                    "USAGE",
+                    "--change and --current are for verifications.",
+                    next_action="Write for instance: gatekeeper list verifications --change acme/shop#42 --current",
+                )
             return list_changes(session, repo, state or [], ticket_name(ticket, repo) if ticket else "", head, limit)
         if ticket:
-            raise UsageError("USAGE", "--ticket is for changes.")
+            raise UsageError(
+                "USAGE",
+                "--ticket is for changes, not for verifications.",
+                next_action="Write for instance: gatekeeper list changes --ticket acme/shop#T-1",
+            )
         if not (repo or change):
-            raise UsageError("USAGE", "Verifications are listed of --repo owner/repository or of --change.")
+            raise UsageError(
+                "USAGE",
+                "Verifications are listed of one repository or of one change, and neither is named.",
+                next_action="Add --repo acme/shop, or --change acme/shop#42.",
+            )
         return _verifications(session, change_name(change, repo) if change else repo, state or [], head, current, limit)
 
     @command(app)

@@ -97,7 +97,9 @@ def register(app: typer.Typer) -> None:
 
             if head or ticket or report or out or target != "main":
                 raise UsageError(
-                    "USAGE", "--head, --ticket, --target, --report and --out are for reviews without a server."
+                    "USAGE",
+                    "--head, --ticket, --target, --report and --out are for reviews without a server.",
+                    next_action="Leave them out beside a CHANGE, for instance: gatekeeper review acme/shop#42",
                 )
             place = Place(server, token_file, ca, client_config)
             before = ctx.find_root().obj
@@ -108,9 +110,20 @@ def register(app: typer.Typer) -> None:
             name = change
             return carried_out(session, lambda: decide(session, name, decision))
         if retry or decline or waive or amend:
-            raise UsageError("USAGE", "--retry, --decline, --waive and --amend need a CHANGE on the server.")
+            raise UsageError(
+                "USAGE",
+                "--retry, --decline, --waive and --amend need a CHANGE on the server.",
+                next_action="Name it, for instance: gatekeeper review acme/shop#42 --retry",
+            )
         if repo is None or head is None or ticket is None or key is None:
-            raise UsageError("USAGE", "Name a CHANGE on the server, or give --repo, --head, --ticket and --key.")
+            given = {"--repo": repo, "--head": head, "--ticket": ticket, "--key": key}
+            missing = ", ".join(name for name, value in given.items() if value is None)
+            raise UsageError(
+                "USAGE",
+                f"There is neither a CHANGE of the server nor all that a review without one needs: {missing} missing.",
+                next_action="Name a CHANGE, for instance acme/shop#42, or write: gatekeeper review --repo . --head HEAD"
+                " --ticket ticket.json --key ada.pem",
+            )
         from gatekeeper.cli.key import reviewer_name
         from gatekeeper.cli.review_text import summary
         from gatekeeper.config import paths
@@ -119,7 +132,11 @@ def register(app: typer.Typer) -> None:
         from gatekeeper.wiring import engines, machine, signers
 
         if approve and request_changes:
-            raise UsageError("USAGE", "--approve and --request-changes exclude each other.")
+            raise UsageError(
+                "USAGE",
+                "--approve and --request-changes exclude each other.",
+                next_action="Give one of them, or none to be asked on a terminal.",
+            )
         reviewer = reviewer_name(key)
         plan = parse_ticket(read_input(ticket, "ticket"))
         source = os.path.abspath(repo) if os.path.exists(repo) else repo
@@ -132,7 +149,11 @@ def register(app: typer.Typer) -> None:
             raise UsageError("APPROVAL_SELF", f"{reviewer} took part in this change and cannot review it.")
         if not (approve or request_changes):
             if not sys.stdin.isatty():
-                raise UsageError("USAGE", "There is no terminal to ask on; say --approve or --request-changes.")
+                raise UsageError(
+                    "USAGE",
+                    "There is no terminal to ask on.",
+                    next_action="Say --approve, or --request-changes with a --reason.",
+                )
             answer = typer.prompt("approve this diff? [approve/changes/quit]", default="quit", err=True)
             approve, request_changes = answer == "approve", answer == "changes"
             if not (approve or request_changes):

@@ -106,11 +106,21 @@ def _settings(wanted: ServeSettings) -> ServerSettings:
     from gatekeeper.api.server import ServerSettings, TlsFiles, require_safe
 
     if (wanted.tls_certificate is None) != (wanted.tls_key is None):
-        raise UsageError("USAGE", "The TLS certificate and its key go together (--tls-certificate, --tls-key).")
+        raise UsageError(
+            "USAGE",
+            "The TLS certificate and its key go together.",
+            next_action="Give both: --tls-certificate server.crt --tls-key server.key.",
+        )
     if wanted.tls_certificate is None and (wanted.client_ca is not None or wanted.require_client_certificate):
-        raise UsageError("USAGE", "Client certificates need TLS: --tls-certificate and --tls-key.")
+        raise UsageError(
+            "USAGE",
+            "Client certificates need TLS.",
+            next_action="Add --tls-certificate server.crt --tls-key server.key.",
+        )
     if wanted.require_client_certificate and wanted.client_ca is None:
-        raise UsageError("USAGE", "Required client certificates need their CA: --client-ca.")
+        raise UsageError(
+            "USAGE", "Required client certificates need their CA.", next_action="Add --client-ca clients.pem."
+        )
     tls = None
     if wanted.tls_certificate is not None and wanted.tls_key is not None:
         tls = TlsFiles(

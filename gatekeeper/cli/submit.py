@@ -73,15 +73,25 @@ def _resolved(head: str) -> str:
     if _COMMIT.fullmatch(head):
         return head
     if head.startswith("-"):
-        raise UsageError("USAGE", f"{head[:80]!r} names no commit.")
+        raise UsageError(
+            "USAGE", f"--head is {head[:80]!r}, which names no commit.", next_action="Give for instance --head HEAD."
+        )
     try:
         found = subprocess.run(
             ["git", "rev-parse", "--verify", "--quiet", "--end-of-options", f"{head}^{{commit}}"],
             capture_output=True, text=True, timeout=30, check=False,
         )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise UsageError("USAGE", f"git cannot say what {head[:80]!r} is; give the full commit.") from error
+        raise UsageError(
+            "USAGE",
+            f"git cannot say what {head[:80]!r} of --head is.",
+            next_action="Give the full commit: all 40 hexadecimal digits.",
+        ) from error
     commit = found.stdout.strip()
     if not _COMMIT.fullmatch(commit):
-        raise UsageError("USAGE", f"{head[:80]!r} is no commit of a repository here; give all 40 hexadecimal digits.")
+        raise UsageError(
+            "USAGE",
+            f"--head is {head[:80]!r}, which is no commit of a repository here.",
+            next_action="Run it in the clone, or give the full commit: all 40 hexadecimal digits.",
+        )
     return commit

@@ -11,7 +11,7 @@ import typer
 
 from gatekeeper.cli.check import read_input
 from gatekeeper.cli.connection import Session, block, command, line, moment, number, word
-from gatekeeper.cli.listing import Limit
+from gatekeeper.cli.listing import Limit, short
 from gatekeeper.errors import UsageError
 
 if TYPE_CHECKING:
@@ -114,11 +114,15 @@ def _whole(ticket: str, repo: str) -> str:
 def _asked(session: Session, name: str, what: str) -> str:
     """The digest of the ticket that was shown and agreed to."""
     if session.as_json or not sys.stdin.isatty():
-        raise UsageError("USAGE", f"There is no terminal to ask on; read the ticket and give --digest to {what} it.")
+        raise UsageError(
+            "USAGE",
+            f"There is no terminal to ask on, and no --digest says which ticket you read and {what}.",
+            next_action=f"Read it with `gatekeeper ticket show {short(line(name, 400))}`, then give its digest with --digest.",
+        )
     made = session.client.get_ticket(name)
     print(ticket_text(made, document=True), file=sys.stderr)
     if typer.prompt(f"{what} this ticket? [yes/no]", default="no", err=True) != "yes":
-        raise UsageError("USAGE", "Nothing was decided.")
+        raise UsageError("USAGE", "Nothing was decided.", next_action="Ask again and answer yes, when you are sure.")
     return made.digest
 
 

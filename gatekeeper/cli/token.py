@@ -123,7 +123,10 @@ def register(app: typer.Typer) -> None:
             with certificate.open("rb") as file:
                 pem = file.read(MAX_PEM + 1)
         except OSError as error:
-            raise _usage(f"{str(certificate)!r} cannot be read: {error.strerror}.") from None
+            raise _usage(
+                f"{str(certificate)!r} cannot be read: {error.strerror}.",
+                "Name a PEM file, for instance --certificate agent.crt.",
+            ) from None
         record = new_record(
             certificate_digest(pem), subject=subject, kind=kind, roles=role, emails=email or [], delegators=delegator,
             expires=expires, comment=comment, issuer=issuer,
@@ -185,14 +188,22 @@ def new_record(
     """A credential from what the operator wrote. Raises `UsageError`."""
     for name, text in (("--subject", subject), ("--issuer", issuer), *(("--for", d) for d in delegators or [])):
         if not text or len(text) > MAX_NAME or not text.isprintable() or text != text.strip() or "#" in text:
-            raise _usage(f"{name} needs 1 to {MAX_NAME} printable characters without #, not {text!r}.")
+            raise _usage(
+                f"{name} needs 1 to {MAX_NAME} printable characters without #, not {text!r}.",
+                f"Give for instance {name} agent-7.",
+            )
     if len(comment) > MAX_COMMENT or not (comment.isprintable()):
-        raise _usage(f"--comment takes at most {MAX_COMMENT} printable characters.")
+        raise _usage(f"--comment takes at most {MAX_COMMENT} printable characters.", "Write one short line.")
     for email in emails:
         if len(email) > MAX_NAME or not email.isprintable() or not _ADDRESS.fullmatch(email):
-            raise _usage(f"--email needs an address, not {email!r}.")
+            raise _usage(
+                f"--email needs an address, not {email!r}.",
+                "Give it as commits have it, for instance --email rita@example.org.",
+            )
     if Role.REVIEWER in roles and kind != Kind.HUMAN:
-        raise _usage(f"The role reviewer is for people: it needs --kind human, not {str(kind)!r}.")
+        raise _usage(
+            f"The role reviewer is for people: --kind is {str(kind)!r}.", "Give --kind human, or another --role."
+        )
     from gatekeeper.wiring.machine import new_id
 
     now = _now()
@@ -219,7 +230,10 @@ def seconds(text: str) -> int | None:
     found = _LIFE.fullmatch(text)
     life = int(found[1]) * _SECONDS[found[2]] if found else 0
     if not 0 < life <= MAX_LIFE_S:
-        raise _usage(f"--expires needs something like 30d, 12h, 90m or never (10 years at most), not {text!r}.")
+        raise _usage(
+            f"--expires is {text[:80]!r}; expected a number of days, hours or minutes (10 years at most), or never.",
+            "Give for instance --expires 30d, 12h, 90m or never.",
+        )
     return life
 
 
@@ -230,12 +244,13 @@ def add(record: CredentialRecord, action: str) -> None:
             if known.principal.id == record.principal.id and known.principal.kind != record.principal.kind:
                 raise _usage(
                     f"{record.principal.id} is known as {known.principal.kind} (credential {known.id}): one name is one "
-                    f"principal. Choose another --subject.",
+                    "principal.",
+                    f"Choose another --subject, or give --kind {known.principal.kind}.",
                 )
         try:
             tx.add_credential(record)
         except KeyError:
-            raise _usage("This certificate is registered already.") from None
+            raise _usage("This certificate is registered already.", "Look for it in `gatekeeper token list`.") from None
         details = {
             "principal": record.principal.id,
             "kind": record.principal.kind,
@@ -282,9 +297,14 @@ def _secret_file(path: Path | None, secret: str) -> Iterator[None]:
     try:
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     except FileExistsError:
-        raise _usage(f"{str(path)!r} exists; a secret never overwrites a file.") from None
+        raise _usage(
+            f"{str(path)!r} exists; a secret never overwrites a file.", "Name a file that is not there with --output."
+        ) from None
     except OSError as error:
-        raise _usage(f"{str(path)!r} cannot be made: {error.strerror}.") from None
+        raise _usage(
+            f"{str(path)!r} cannot be made: {error.strerror}.",
+            "Name a file in a directory of yours, for instance --output token.",
+        ) from None
     try:
         with os.fdopen(handle, "w", encoding="ascii") as file:
             file.write(secret + "\n")
@@ -297,8 +317,8 @@ def _secret_file(path: Path | None, secret: str) -> Iterator[None]:
         raise
 
 
-def _usage(message: str) -> UsageError:
-    return UsageError("USAGE", message, next_action="See `gatekeeper token --help`.")
+def _usage(message: str, next_action: str) -> UsageError:
+    return UsageError("USAGE", message, next_action=next_action)
 
 
 def _row(c: CredentialRecord, now: float) -> dict[str, Any]:

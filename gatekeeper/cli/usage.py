@@ -83,7 +83,7 @@ def register(app: typer.Typer) -> None:
         from gatekeeper.client.records import ALL_REPOSITORIES
 
         rows = session.client.list_events(
-            repo or ALL_REPOSITORIES, after_sequence=after, types=kind or [], start=_time(since), end=_time(until),
+            repo or ALL_REPOSITORIES, after_sequence=after, types=kind or [], start=_time("--since", since), end=_time("--until", until),
             page_size=min(limit, 1000),
         )  # fmt: skip
         header = ("SEQUENCE", "TIME", "TYPE", "SUBJECT", "ACTOR")
@@ -91,13 +91,17 @@ def register(app: typer.Typer) -> None:
         return 0
 
 
-def _time(text: str) -> datetime | None:
+def _time(option: str, text: str) -> datetime | None:
     if not text:
         return None
     try:
         read = datetime.fromisoformat(text)
     except ValueError:
-        raise UsageError("USAGE", f"{text[:80]!r} is no time; expected for instance 2026-01-31T12:00:00Z.") from None
+        raise UsageError(
+            "USAGE",
+            f"{option} is {text[:80]!r}, which is no time.",
+            next_action=f"Write it as ISO 8601, for instance {option} 2026-01-31T12:00:00Z.",
+        ) from None
     return read if read.tzinfo else read.replace(tzinfo=UTC)
 
 

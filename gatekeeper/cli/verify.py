@@ -43,7 +43,11 @@ def register(app: typer.Typer) -> None:
         from gatekeeper.wiring import engines, machine
 
         if not ref.startswith("refs/"):
-            raise UsageError("USAGE", f"--ref {ref!r} is not a full ref; write refs/heads/{ref}.")
+            raise UsageError(
+                "USAGE",
+                f"--ref is {ref[:200]!r}, which is not a full ref.",
+                next_action=f"Write it whole, for instance --ref refs/heads/{ref[:200]}.",
+            )
         trusted = parse_trust(read_input(trust, "trust file"))
         given = None
         if bundle is not None:

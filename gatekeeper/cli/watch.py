@@ -50,7 +50,11 @@ def _latest(session: Session, change: str) -> str:
 def follow(session: Session, names: list[str], timeout: float | None, *, full: bool = False) -> int:
     """Watch all names at once and tell what happens; returns the exit status of the worst verdict."""
     if len(names) > MAX_NAMES:
-        raise UsageError("USAGE", f"{len(names)} names were given; at most {MAX_NAMES} can be watched at once.")
+        raise UsageError(
+            "USAGE",
+            f"{len(names)} names were given; at most {MAX_NAMES} can be watched at once.",
+            next_action=f"Name {MAX_NAMES} or fewer, and watch the rest after them.",
+        )
     from gatekeeper.client.names import verification_name
 
     client, news = session.client, queue.Queue[tuple[str, "Verification | GatekeeperError | None"]]()
