@@ -9,10 +9,14 @@ from collections.abc import Iterable
 
 from gatekeeper.formats import python_code
 
-_WARNINGS = frozenset({"DeprecationWarning", "PendingDeprecationWarning", "FutureWarning"})
+WARNINGS = frozenset({"DeprecationWarning", "PendingDeprecationWarning", "FutureWarning"})
+"""Classes of warnings that announce an end."""
 _DEMANDS = frozenset({"warns", "assertWarns", "assertWarnsRegex", "assertWarnsMessage"})
 _CLAIMS = frozenset({"assertTrue", "assertIs", "assertEqual", "assertIn", "assertIsInstance", "assertIsSubclass"})
-_MADE_BY = ("__init__", "__new__", "__init_subclass__")
+MADE_BY = ("__init__", "__new__", "__init_subclass__")
+"""Functions of a class that stand for the class: what they warn of is its end."""
+_TELLING = 3
+"""Letters of the longest word that a warning must have to be told from others."""
 REMOVAL = r"\b(?:remov|drop|delet|retir|discontinu|get(?:ting)? rid of|revert|instead of|rather than)\w*\b"
 """Words of a plan to take something away, as a pattern."""
 
@@ -29,7 +33,7 @@ def announced(tree: ast.Module) -> frozenset[str]:
         parts: list[ast.AST] = [*node.decorator_list, *(node.body if not isinstance(node, ast.ClassDef) else ())]
         if isinstance(node, ast.ClassDef):
             classes.append((name, node))
-            makers = [n for n in node.body if isinstance(n, ast.FunctionDef) and n.name in _MADE_BY]
+            makers = [n for n in node.body if isinstance(n, ast.FunctionDef) and n.name in MADE_BY]
             parts += [s for m in makers for s in m.body]
         if any(_warns(p) for p in parts):
             found.add(name)
@@ -45,7 +49,7 @@ def _warns(part: ast.AST) -> bool:
     if isinstance(call, ast.Call):
         called = getattr(call.func, "attr", getattr(call.func, "id", ""))
         if called == "warn":
-            return any(_WARNINGS & {getattr(n, "id", ""), getattr(n, "attr", "")} for n in ast.walk(call))
+            return any(WARNINGS & {getattr(n, "id", ""), getattr(n, "attr", "")} for n in ast.walk(call))
         part = call.func
     return getattr(part, "attr", getattr(part, "id", "")) == "deprecated"
 
@@ -102,7 +106,7 @@ def _named(node: ast.AST) -> set[str]:
 
 
 def _kinds(node: ast.AST) -> set[str]:
-    return _named(node) & _WARNINGS
+    return _named(node) & WARNINGS
 
 
 def _denies(claim: ast.AST) -> bool:
@@ -144,3 +148,55 @@ def says_that_deprecated_things_go(rows: Iterable[str]) -> bool:
 def says_that_support_goes(rows: Iterable[str]) -> bool:
     """The plan asks for the end of something that was deprecated, or of the support for something."""
     return says_to_go(rows, r"deprecat\w*|obsolete\w*|support|legacy|(?:backwards? )?compat\w*")
+
+
+_ANNOUNCES = r"\bdeprecat(?:e|es|ing)\b(?P<object>.*)|\b(?:mark|flag)\w*\b(?P<marked>.*?)\bas deprecated\b"
+_ELSE = (
+    r"[,;:(\u2013\u2014]|\s-|\b(?:in favou?r|instead|rather|for|because|since|so|use|using|as|but|when|where|while"
+    r"|without|except|not|from|in|of|on|to|by|with)\b"
+)
+_DENIED = r"\b(?:not|never|without|no|stop|un-?deprecate)\b|n't\b"
+_SUBJECT = r"(.*?)\W*(?:\b(?:is|are|was|has been|have been|will be)\b)?\W*(?:\bnow\b)?\W*\bdeprecat"
+_OF_WARNINGS = r"\W*(?:(?:the|a|an|this|all|any)\W+)?(?:deprecation\W+)?warnings?\b"
+_SLIGHT = (
+    "a", "an", "and", "are", "as", "at", "be", "by", "for", "from", "in", "is", "it", "its", "of", "on", "or", "support", "that",
+    "the", "this", "to", "use", "using", "was", "with",
+)  # fmt: skip
+
+
+def named_for_deprecation(rows: Iterable[str]) -> frozenset[str]:
+    """Names that a sentence of the plan says are to be deprecated: what follows the verb, not what is to be used instead."""
+    found: set[str] = set()
+    for sentence in _sentences(rows):
+        said = re.search(_ANNOUNCES, sentence[:2000], re.IGNORECASE)
+        if said is None:
+            continue
+        until = said.end() if said["marked"] else said.start() + len("deprecate")
+        if not re.search(_DENIED, sentence[:until], re.IGNORECASE):
+            what = (said["object"] or said["marked"] or "").strip()
+            found |= set(re.findall(r"[^\W\d]\w*", re.split(_ELSE, what, maxsplit=1, flags=re.IGNORECASE)[0]))
+    return frozenset(found)
+
+
+def says_that_this_goes(rows: Iterable[str], message: str) -> bool:
+    """One sentence of the plan asks for the end of what the warning `message` is about: it says all that this says of it."""
+    about = re.match(_SUBJECT, message[:500], re.IGNORECASE | re.DOTALL)
+    words = _words(about[1]).difference(_SLIGHT) if about is not None else set[str]()
+    if not words or max(map(len, words)) < _TELLING:
+        return False
+    for sentence in _sentences(rows):
+        goes = re.search(REMOVAL, sentence[:2000], re.IGNORECASE)
+        if goes is None or re.search(_DENIED, sentence[: goes.end()], re.IGNORECASE):
+            continue
+        rest = sentence[goes.end() : 2000]
+        if words <= _words(rest) and not re.match(_OF_WARNINGS, rest, re.IGNORECASE):
+            return True
+    return False
+
+
+def _words(text: str) -> set[str]:
+    return {w.lower() for w in re.findall(r"\w+", text)}
+
+
+def _sentences(rows: Iterable[str]) -> list[str]:
+    return [s for row in rows for s in re.split(r"(?<=[.;])\s|\n", row)]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import posixpath
 import re
 
+from gatekeeper.checks.suite_integrity.ancestors import ancestors
+from gatekeeper.checks.suite_integrity.announced_ends import way_ended_as_asked, went_with_the_announcement
 from gatekeeper.checks.suite_integrity.leftovers import only_left
 from gatekeeper.checks.suite_integrity.living_on import lives_on
 from gatekeeper.checks.suite_integrity.situation import BAD, Situation
@@ -66,6 +68,8 @@ def departed(situation: Situation, path: str, name: str, ids: list[str]) -> str:
         return ""
     details = [c.detail[-4000:] for c in cases if c is not None]
     change = situation.code_change
+    if went_with_the_announcement(situation, path, name, ids) or way_ended_as_asked(situation, path, name):
+        return PRIVATE
     if all(_WARNED.search(d) for d in details) and any(w in change.added for w in ("deprecated", "Deprecated")):
         return "the code now warns against what it uses"
     if (fewer := warned_way_went(situation, path, name, ids)) is not None:
@@ -76,7 +80,7 @@ def departed(situation: Situation, path: str, name: str, ids: list[str]) -> str:
     tree = python_code.parse(situation.source(path, base=True))
     if not names or not all(_MISSING.search(d) for d in details) or tree is None:
         return ""
-    how = uses(tree, name, names)
+    how = uses(tree, name, names, lambda c: ancestors(situation, path, c))
     if not how or not _went(situation, names):
         return ""
     if how == ITSELF and _may_end(situation, path, missing, names):
@@ -120,12 +124,12 @@ def lost_its_imports(situation: Situation, path: str) -> bool:
     missing, names = _missing([case.detail[-4000:]])
     if not names or not _went(situation, names):
         return False
-    if not only_left(old, new, names) or _support_changed(situation, path):
+    if not only_left(old, new, names) or support_changed(situation, path):
         return False
     return _may_end(situation, path, missing, names)
 
 
-def _support_changed(situation: Situation, path: str) -> bool:
+def support_changed(situation: Situation, path: str) -> bool:
     """A file changed that tests are set up from, or another module of tests that this one names."""
     source = situation.source(path, base=True) or ""
     for other in situation.changed:

@@ -9,9 +9,11 @@ from gatekeeper.checks.suite_integrity.situation import BAD, Situation
 from gatekeeper.domain.testrun import Outcome
 from gatekeeper.formats import python_code
 
+_BINDERS = frozenset({"setattr", "delattr", "globals", "vars", "exec", "eval", "type", "patch"})
+
 
 def renamed_class(situation: Situation, path: str, name: str, ids: list[str]) -> bool:
-    """Another class of the module has what this one had and no more, on the same bases, and its tests of these ids pass.
+    """Another class of the module has what this one had, with new tests at most, on the same bases, and its tests of these ids pass.
 
     The target's own tests of these ids must not fail on the change's code: what is merely called otherwise can not.
     """
@@ -25,7 +27,7 @@ def renamed_class(situation: Situation, path: str, name: str, ids: list[str]) ->
     old = before.get(owner)
     if old is None or owner in after:
         return False
-    heirs = [n for n, new in after.items() if n not in before and _holds(new, old)]
+    heirs = [n for n, new in after.items() if n not in before and _holds(new, old, situation.words_of_tests)]
     return len(heirs) == 1 and all(
         set(merged.outcomes(i.replace(f"{path}::{owner}::", f"{path}::{heirs[0]}::", 1))) == {Outcome.PASSED}
         for i in ids
@@ -37,10 +39,42 @@ def _classes(situation: Situation, path: str, *, base: bool) -> dict[str, ast.Cl
     return {n.name: n for n in tree.body if isinstance(n, ast.ClassDef)} if tree is not None else {}
 
 
-def _holds(new: ast.ClassDef, old: ast.ClassDef) -> bool:
-    """The same bases, keywords and decorators, and the members of the old class as they were, none added."""
+def _holds(new: ast.ClassDef, old: ast.ClassDef, known: frozenset[str]) -> bool:
+    """The same bases, keywords and decorators, and the members of the old class as they were; what was added is new tests."""
     frames = [[ast.dump(n) for n in (*c.bases, *c.keywords, *c.decorator_list)] for c in (old, new)]
     if frames[0] != frames[1]:
         return False
-    members = [Counter(python_code.meaning(s) for s in c.body) for c in (old, new)]
-    return members[0] == members[1]
+    had = Counter(python_code.meaning(s) for s in old.body)
+    added = list(new.body)
+    for statement in new.body:
+        if had[said := python_code.meaning(statement)] > 0:
+            had[said] -= 1
+            added.remove(statement)
+    return not had.total() and all(_plain_test(s, known) for s in added)
+
+
+def _plain_test(node: ast.stmt, known: frozenset[str]) -> bool:
+    """A test whose name no test of the target ever says, so that it stands in nobody's way, and that acts only when it runs."""
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+        return True
+    if not isinstance(node, ast.FunctionDef) or not node.name.startswith("test_") or node.name in known:
+        return False
+    given = node.args
+    notes = [a for a in ast.walk(given) if isinstance(a, ast.arg) and a.annotation is not None]
+    quiet = node.returns is None or isinstance(node.returns, ast.Constant)
+    alone = [a.arg for a in given.args] == ["self"] and not (given.vararg or given.kwarg or given.kwonlyargs)
+    return quiet and alone and not (node.decorator_list or notes or given.defaults) and not _reaches_out(node)
+
+
+def _reaches_out(node: ast.FunctionDef) -> bool:
+    """It binds something that is not its own: an attribute of its class or module, or a name by other means."""
+    for one in ast.walk(node):
+        if isinstance(one, ast.Global | ast.Nonlocal | ast.Attribute) and not isinstance(
+            getattr(one, "ctx", None), ast.Load
+        ):
+            return True
+        if isinstance(one, ast.Name) and one.id in _BINDERS:
+            return True
+        if isinstance(one, ast.Attribute) and one.attr.startswith("__"):
+            return True
+    return False

@@ -6,7 +6,7 @@ import ast
 import posixpath
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
 
@@ -18,9 +18,11 @@ from gatekeeper.domain.ticket import PermitKind
 from gatekeeper.domain.tree import Tree, text
 from gatekeeper.errors import CouldNotCheck
 from gatekeeper.formats import python_code
+from gatekeeper.formats.python_announcing import ended_ways, newly_warned
 from gatekeeper.formats.python_following import CodeChange, code_change
 from gatekeeper.formats.python_source import TestFunction, TestModule, read_module
 
+_NOTES = re.compile(r"(?:CHANGE\w*|HISTORY|NEWS|AUTHORS)(?:\.txt)?$")
 BAD = (Outcome.FAILED, Outcome.ERRORED)
 GOOD = (Outcome.PASSED,)
 
@@ -200,6 +202,42 @@ class Situation:
         """Words that went out of and came into the changed modules of the code."""
         paths = [p for p in self.changed if p.endswith(".py") and self.kind(p) is None]
         return code_change((self.source(p, base=True), self.source(p)) for p in paths)
+
+    @cached_property
+    def words_of_tests(self) -> frozenset[str]:
+        """Every word in the target's Python instruments."""
+        paths = [p for p in self.evidence.base.entries if p.endswith(".py") and self.kind(p) is not None]
+        return frozenset(w for p in paths for w in re.findall(r"\w+", self.source(p, base=True) or ""))
+
+    @cached_property
+    def code_pairs(self) -> list[tuple[str, ast.Module, ast.Module]] | None:
+        """(path, tree before, tree after) of the changed modules of the code; None where anything else came, went or changed.
+
+        Instruments and notes for people are left out: neither is what the target's own tests run on.
+        """
+        rows = []
+        for path, changed in self.changed.items():
+            if self.kind(path) is not None or path.endswith((".rst", ".md")) or _NOTES.match(posixpath.basename(path)):
+                continue
+            before, after = (python_code.parse(self.source(path, base=base)) for base in (True, False))
+            if not path.endswith(".py") or changed.old is None or changed.new is None or not before or not after:
+                return None
+            rows.append((path, before, after))
+        return rows
+
+    @cached_property
+    def newly_warned(self) -> dict[str, Mapping[str, frozenset[str]]] | None:
+        """Module of the code -> what warns of its end there now; None where the change of the code does anything else."""
+        rows = {path: newly_warned(old, new) for path, old, new in self.code_pairs or ()}
+        told = {path: row for path, row in rows.items() if row is not None}
+        return told if len(told) == len(rows) > 0 else None
+
+    @cached_property
+    def ended_ways(self) -> frozenset[str]:
+        """What the warnings said whose branches went out of the code; empty where the change of the code does anything else."""
+        rows = [ended_ways(old, new) for _, old, new in self.code_pairs or ()]
+        whole = [ways for ways in rows if ways is not None]
+        return frozenset(w.message for ways in whole for w in ways) if len(whole) == len(rows) else frozenset()
 
     def defined(self, path: str, name: str, *, base: bool = False) -> TestFunction | None:
         """As `function`; for a method that the class inherits, the one definition of the module with its name."""

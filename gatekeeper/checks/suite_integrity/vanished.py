@@ -9,6 +9,7 @@ from gatekeeper.checks.suite_integrity.departed import PRIVATE, departed, run_in
 from gatekeeper.checks.suite_integrity.parameters import lost_parameters, words_of
 from gatekeeper.checks.suite_integrity.prose import examples_kept, lost_texts
 from gatekeeper.checks.suite_integrity.renamed_classes import renamed_class
+from gatekeeper.checks.suite_integrity.self_contained import tries_only_itself
 from gatekeeper.checks.suite_integrity.shown import fails, passed, runs, seen_in_runs, silent, some
 from gatekeeper.checks.suite_integrity.situation import BAD, Situation
 from gatekeeper.checks.suite_integrity.superseded import superseded
@@ -147,6 +148,8 @@ def _removed(situation: Situation, path: str, name: str, gone: list[str], test: 
         why = departed(situation, path, name, ran)
         if why == PRIVATE:
             return None
+    if test is not None and not any(fails(situation, i) for i in gone) and tries_only_itself(situation, path, name):
+        return None
     if test is not None and passed(situation, ran) and _interface(situation, ran):
         new = [
             f for f in situation.new_functions if f[1].name != name and runs(situation, f) and not silent(situation, f)

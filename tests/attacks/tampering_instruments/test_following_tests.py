@@ -434,3 +434,26 @@ def test_only_a_test_that_misses_its_warning_goes_with_it(judge, test, detail, e
     now = {T: OTHER, "pkg/cells.py": STERN, "pkg/__init__.py": ""}
     found = judge(before, now, **runs, detail=detail, goal="Drop support for pack() without loud.")
     assert [f.effect for f in found.values()] == effects
+
+
+FAR = "tests/test_base.py"
+BUILT = "import pytest\n\n\nclass Base:\n    @pytest.fixture\n    def make(self):\n        return list\n\n    @pytest.fixture\n    def made(self, make):\n        return make()\n\n    def test_base(self, made):\n        assert made\n"
+OVER = "import pytest\nfrom tests.test_base import Base\nfrom pkg.cells import pack\n\n\nclass TestPack(Base):\n    @pytest.fixture\n    def make(self):\n        return pack\n\n    def test_own(self, made):\n        assert made\n"
+
+
+@pytest.mark.parametrize(
+    ("test", "base", "effects"),
+    [
+        (OVER, BUILT, set()),
+        (OVER.replace("def test_own(self, made)", "def test_own(self, tmp_path)").replace("made\n", "tmp_path\n"), BUILT, {Effect.ASKS}),
+        (OVER, BUILT.replace("def made(self, make)", "def made(self)").replace("make()", "[1]"), {Effect.ASKS}),
+        (OVER.replace("def make(", "def other("), BUILT, {Effect.ASKS}),
+    ],
+)  # fmt: skip
+def test_what_a_class_hands_to_those_it_is_built_on_counts_for_its_tests(judge, test, base, effects):
+    own, other = f"{T}::TestPack::test_own", f"{T}::test_other"
+    runs = {"was": {own: "passed", other: "passed"}, "now": {other: "passed"}, "restored": {T: "failed"}}
+    before = {T: test + OTHER, FAR: base, "pkg/cells.py": ENDING, "pkg/__init__.py": ""}
+    after = {T: OTHER, FAR: base, "pkg/cells.py": "def unpack(n):\n    return n\n", "pkg/__init__.py": ""}
+    found = judge(before, after, **runs, detail=LOST.replace("_cells", "cells"), goal="Remove deprecated code.")
+    assert {f.effect for f in found.values()} == effects

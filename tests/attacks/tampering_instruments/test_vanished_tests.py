@@ -253,7 +253,8 @@ def test_renamed_interface_with_renamed_test_and_permit(judge):
     assert not judge(*files, **runs, permits=[Permit(PermitKind.RENAME_API, names=("m.load -> m.read",))])
 
 
-MIXIN = "class Mixin:\n    def test_two(self):\n        assert self.make(2) == 7\n"
+MORE = "\n    def test_more(self):\n        assert self.make(4) == 9\n"
+MIXIN = "class Mixin:\n    test_wanted = 7\n\n    def test_two(self):\n        assert self.make(2) == 7\n"
 HEIR = "from m import f\nfrom shared import Mixin\n\nclass TestF(Mixin):\n    make = f\n\n    def test_own(self):\n        assert self.make(1) == 2\n"
 
 
@@ -266,6 +267,27 @@ HEIR = "from m import f\nfrom shared import Mixin\n\nclass TestF(Mixin):\n    ma
         (HEIR.replace("TestF", "TestG").replace("make = f", "make = g"), "passed", {"TEST_REMOVED"}),
         (HEIR.replace("TestF", "TestG").replace("make = f", "make = f\n    wanted = 2"), "passed", {"TEST_REMOVED"}),
         (HEIR.replace("class TestF", "@quiet\nclass TestG"), "passed", {"TEST_REMOVED"}),
+        (HEIR.replace("TestF", "TestG") + MORE, "passed", set()),
+        (HEIR.replace("TestF", "TestG") + MORE.replace("test_more", "test_two"), "passed", {"TEST_REMOVED"}),
+        (HEIR.replace("TestF", "TestG") + MORE.replace("test_more", "setUp"), "passed", {"TEST_REMOVED"}),
+        (HEIR.replace("TestF", "TestG") + MORE.replace("test_more", "make"), "passed", {"TEST_REMOVED"}),
+        (HEIR.replace("TestF", "TestG") + MORE.replace("test_more", "test_wanted"), "passed", {"TEST_REMOVED"}),
+        (
+            HEIR.replace("TestF", "TestG")
+            + MORE.replace("    def", "    @mock.patch.object(Mixin, 'test_two')\n    def"),
+            "passed",
+            {"TEST_REMOVED"},
+        ),
+        (
+            HEIR.replace("TestF", "TestG") + MORE.replace("(self)", "(self, x=setattr(Mixin, 'test_two', len))"),
+            "passed",
+            {"TEST_REMOVED"},
+        ),
+        (
+            HEIR.replace("TestF", "TestG") + MORE.replace("assert", "type(self).test_two = id\n        assert"),
+            "passed",
+            {"TEST_REMOVED"},
+        ),
     ],
 )
 def test_a_class_with_inherited_tests_gets_another_name(judge, merged, outcome, found):
@@ -381,3 +403,38 @@ def test_a_test_that_asserted_only_after_a_failure_falls_silent_before_people(ju
     was, now = {f"{T}::test_two": "passed"}, {f"{T}::test_two": "skipped"}
     found = judge({T: base}, {T: merged}, was=was, now=now, restored=was)
     assert found["TEST_SILENCED"].effect == effect
+
+
+HELPER = "def spell(n):\n    if not isinstance(n, int):\n        raise TypeError(n)\n    return str(n)\n"
+LOCAL = f"import pytest\nfrom m import f\n\n\n{HELPER}\n\nclass TestSpell:\n    WORD = '2'\n\n    def test_spell(self):\n        assert spell(2) == self.WORD\n        with pytest.raises(TypeError):\n            spell('2')\n"
+REST = "from m import f\n\n\ndef test_other():\n    assert f(1) == 2\n"
+
+
+@pytest.mark.parametrize(
+    ("base", "rest", "found"),
+    [
+        (LOCAL, REST, set()),
+        (LOCAL, HELPER + REST, {"TEST_REMOVED"}),  # what it tried is still there
+        (LOCAL.replace("str(n)", "str(f(n))"), REST, {"TEST_REMOVED"}),  # the project's code by way of its own
+        (LOCAL.replace("spell(2) ==", "f(2) =="), REST, {"TEST_REMOVED"}),
+        (LOCAL.replace("str(n)", "open('m.py').read()"), REST, {"TEST_REMOVED"}),
+        (LOCAL.replace("TestSpell:", "TestSpell(Shared):"), REST, {"TEST_REMOVED"}),
+        (LOCAL.replace("(self)", "(self, client)"), REST, {"TEST_REMOVED"}),
+        (LOCAL.replace("WORD = '2'", "WORD = f(2)"), REST, {"TEST_REMOVED"}),
+        (LOCAL.replace("    WORD", "    def setup_method(self):\n        f(1)\n\n    WORD"), REST, {"TEST_REMOVED"}),
+        (LOCAL.replace("def spell", "@f\ndef spell"), REST, {"TEST_REMOVED"}),
+        (LOCAL + "\n\nspell = f\n", REST, {"TEST_REMOVED"}),
+    ],
+)  # fmt: skip
+def test_a_test_of_its_own_modules_function_goes_with_that(judge, base, rest, found):
+    gone, other = f"{T}::TestSpell::test_spell", f"{T}::test_other"
+    was = {gone: "passed", other: "passed"}
+    seen = judge(
+        {T: base, "m.py": "f = int"}, {T: rest, "m.py": "f = float"}, was=was, now={other: "passed"}, restored=was
+    )
+    assert set(seen) == found
+    was_red = {gone: "failed", other: "passed"}
+    seen = judge(
+        {T: base, "m.py": "f = int"}, {T: rest, "m.py": "f = float"}, was=was, now={other: "passed"}, restored=was_red
+    )
+    assert "TEST_REMOVED" in seen
