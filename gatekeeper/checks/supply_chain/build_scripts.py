@@ -24,9 +24,10 @@ _OF_SYS = frozenset(
 
 def as_built(script: ast.Module) -> ast.Module:
     """The script without what runs only where a person gives it a word of their own; whole where that is not certain."""
-    asked = [row for row in script.body if isinstance(row, ast.If) and _asks_for_a_word(row.test)]
+    words = [(row, _word(row.test)) for row in script.body if isinstance(row, ast.If)]
+    asked = [row for row, word in words if word in _BY_HAND]
     plain = python_code.imports(script).get("sys") == "sys" and _sys_is_plain(script)
-    if not asked or not plain or ast.unparse(script).count("argv") != len(asked):
+    if not asked or not plain or ast.unparse(script).count("argv") != sum(w is not None for _, w in words):
         return script
     rows: list[ast.stmt] = []
     for row in script.body:
@@ -58,10 +59,10 @@ def _sys_is_plain(tree: ast.Module) -> bool:
     )  # fmt: skip
 
 
-def _asks_for_a_word(test: ast.expr) -> bool:
-    """`sys.argv[-1] == "publish"`: a build tool never says that."""
-    return (
-        isinstance(test, ast.Compare) and ast.unparse(test.left) in ("sys.argv[-1]", "sys.argv[1]") and len(test.ops) == 1
-        and isinstance(test.ops[0], ast.Eq) and isinstance(test.comparators[0], ast.Constant)
-        and test.comparators[0].value in _BY_HAND
-    )  # fmt: skip
+def _word(test: ast.expr) -> str | None:
+    """`publish` of `sys.argv[-1] == "publish"`: a build tool never says that."""
+    if not isinstance(test, ast.Compare) or len(test.ops) != 1 or not isinstance(test.ops[0], ast.Eq):
+        return None
+    word = test.comparators[0]
+    plain = isinstance(word, ast.Constant) and ast.unparse(test.left) in ("sys.argv[-1]", "sys.argv[1]")
+    return str(word.value) if plain and isinstance(word, ast.Constant) else None

@@ -423,6 +423,8 @@ def test_what_only_a_word_of_a_person_starts_is_no_part_of_a_build(setup, stoppe
     [
         (CALLS.replace("twine upload", "twine upload dist/*"), None),
         (CALLS + "print('built')\n", None),
+        (CALLS.replace("upload", "upload dist/*") + "if sys.argv[-1] == 'build':\n    print('built')\n", None),
+        (CALLS + "if sys.argv[-1] == 'build':\n    os.system('id')\n", "asks"),
         (CALLS + "os.system('id')\n", "asks"),
         (CALLS.replace("'publish'", "'egg_info'").replace("upload", "upload dist/*"), "asks"),
         (CALLS.replace("if sys", "sys.argv[-1] = 'publish'\nif sys").replace("upload", "upload dist/*"), "asks"),
