@@ -16,11 +16,12 @@ from gatekeeper.checks.config_weakening.ci_commands import (
     command_lines,
     is_ci,
     narrowing,
-    program,
     runs_elsewhere,
 )
-from gatekeeper.checks.config_weakening.ci_triggers import checks_nothing, events, narrowed_triggers
+from gatekeeper.checks.config_weakening.ci_successors import always, as_often, takes_over
+from gatekeeper.checks.config_weakening.ci_triggers import checks_nothing, narrowed_triggers
 from gatekeeper.checks.config_weakening.limits import permitted
+from gatekeeper.checks.config_weakening.matrix import in_every_row
 from gatekeeper.domain.evidence import Evidence
 from gatekeeper.domain.finding import Finding, finding
 from gatekeeper.domain.ticket import PermitKind
@@ -56,8 +57,8 @@ def weakened_ci(evidence: Evidence) -> tuple[Finding, ...]:
             same = any(
                 p.new and changed.old and p.new.oid == changed.old.oid and is_ci(p.path) for p in evidence.change.paths
             )
-            if not same and not _taken_over(evidence, old):
-                rows = [("CI_CHECK_REMOVED", f"{path} is gone.", None)]
+            if not same:
+                rows = _gone(evidence, path, old)
         elif new is None:
             rows = [("CI_CHECK_REMOVED", f"{path} can no longer be read as YAML.", None)]
         else:
@@ -166,13 +167,17 @@ def _leaves(old: dict[str, Any], new: dict[str, Any]) -> list[Row]:
         for job, what in sorted(counted & _steps(new, lenient=True) - _steps(new, lenient=False))
     ]
     for row in gathered(new):
+        where, key, value, guards = row
+        here, there = (_job(doc, where) for doc in (new, old))
         if row in had:
             had.remove(row)
+            if key in _LENIENT and in_every_row(here, value) and not in_every_row(there, value):
+                rows.append(("CI_FAILURE_IGNORED", f"{where} is {value}, which holds in every row now: a failure no longer counts.", None))  # fmt: skip
             continue
-        where, key, value, guards = row
         if key in _LENIENT and _on(value):
             # Of some rows of the matrix, or of a step where the whole job counted for nothing: what people chose before.
-            chosen = _OF_THE_MATRIX.match(value) or any(where.startswith(job) for job in whole)
+            some = _OF_THE_MATRIX.match(value) and not in_every_row(here, value)
+            chosen = some or any(where.startswith(job) for job in whole)
             rows.append(("CI_FAILURE_IGNORED", f"{where} is {value}: a failure no longer counts.", Effect.ASKS if chosen else None))  # fmt: skip
         elif key in ("if", "when", "condition", "enabled", "rules"):
             dead = bool(_FALSE.match(value))
@@ -183,6 +188,12 @@ def _leaves(old: dict[str, Any], new: dict[str, Any]) -> list[Row]:
         elif key in ("PYTEST_ADDOPTS", "SKIP", "NO_VERIFY", "HUSKY", "PRE_COMMIT_ALLOW_NO_CONFIG"):
             rows.append(("CI_CHECK_REMOVED", f"{where} is {value[:120]}: it switches checks off.", None))
     return rows
+
+
+def _job(doc: dict[str, Any], where: str) -> Any:
+    """The job in which `where` stands."""
+    jobs, parts = doc.get("jobs"), where.split("/")
+    return jobs.get(parts[1]) if isinstance(jobs, dict) and len(parts) > 1 else None
 
 
 def _steps(doc: dict[str, Any], *, lenient: bool) -> set[tuple[str, str]]:
@@ -214,36 +225,26 @@ def _guards(doc: Any, at: tuple[str, ...]) -> bool:
     return CARRIES.match(step["uses"]) is None or step["uses"].startswith(("codecov/", "coverallsapp/"))
 
 
-def _taken_over(evidence: Evidence, old: Any) -> bool:
-    """The change brings another definition of CI that runs, on pushes or pull requests, every check that the old one ran."""
-    if not isinstance(old, dict):
-        return False
-    fresh: list[str] = []
+def _gone(evidence: Evidence, path: str, old: Any) -> list[Row]:
+    """A definition that is gone: nothing where new ones run each of its checks as often, a question where only in some cases."""
+    target = evidence.change.target_ref.removeprefix("refs/heads/")
+    sure: list[str] = []
+    some: list[str] = []
     for changed in evidence.change.paths:
-        doc = (
-            workflow_yaml.load(text(evidence.merged, changed.path))
-            if is_ci(changed.path) and changed.old is None
-            else None
-        )
-        if not isinstance(doc, dict):
+        if not is_ci(changed.path) or changed.old is not None:
             continue
-        lenient = any(r[2] is None for r in _leaves({}, doc)) or any(LOST.search(row) for row in command_lines(doc))
-        if lenient or ("jobs" in doc and not {"push", "pull_request"} & set(events(doc))):
-            return False
-        fresh += command_lines(doc)
-    install = re.compile(r"(?:pip|python -m pip|npm (?:ci|install)|uv (?:sync|pip)|after_success|coveralls|codecov)\b")
-    checks = [
-        row
-        for row in command_lines(old)
-        if (CHECKING.search(row) or program(row) == "coverage") and not install.match(row)
-    ]
-    return (
-        bool(fresh)
-        and bool(checks)
-        and all(
-            any(program(row) == program(new) and narrowing(new) <= narrowing(row) for new in fresh) for row in checks
-        )
-    )
+        doc = workflow_yaml.load(text(evidence.merged, changed.path))
+        if isinstance(doc, dict) and isinstance(old, dict) and as_often(old, doc, target):
+            leaves = _leaves({}, doc)
+            if any(effect is None for _, _, effect in leaves) or any(map(LOST.search, command_lines(doc))):
+                continue
+            some += command_lines(doc)
+            sure += always(doc) if "jobs" in doc else [] if leaves else command_lines(doc)
+    if takes_over(old, sure):
+        return []
+    if takes_over(old, some):
+        return [("CI_CHECK_REMOVED", f"{path} is gone, and what is new runs its checks in fewer cases.", Effect.ASKS)]
+    return [("CI_CHECK_REMOVED", f"{path} is gone.", None)]
 
 
 def _commands(old: dict[str, Any], new: dict[str, Any], elsewhere: Callable[[str], Effect | None]) -> list[Row]:

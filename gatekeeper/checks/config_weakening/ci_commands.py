@@ -22,6 +22,7 @@ _NARROW = re.compile(
     r"|--version|-V|--help|-h|--setup-plan|--setup-only|--fixtures|--markers)(?:[ =]|$)"
 )
 _ASKS_THE_TOOL = re.compile(r"\s--(?:version|help)\b")
+_INSTALLS = re.compile(r"\b(?:install|add|sync)\b")
 CHECKING = re.compile(r"\b(?:pytest|tox|nox|unittest|tests?|check|lint|mypy|pyright|ruff|flake8|pylint|black|isort|bandit|semgrep|coverage|jest|vitest|eslint|tsc|cargo|go|make|npm|yarn|pnpm|gradle|mvn|pre-commit|gatekeeper|verify|audit|zizmor|safety|codeql|sonar)\b", re.IGNORECASE)  # fmt: skip
 """Words of commands that check something."""
 CARRIES = re.compile(
@@ -123,6 +124,25 @@ def runs_elsewhere(evidence: Evidence, line: str) -> Effect | None:
         if all(any(re.search(rf"(?<![\w-]){re.escape(t)}(?![\w-])", row) for row in rows) for t in tools):
             return effect
     return None
+
+
+def started(evidence: Evidence, tool: str) -> bool:
+    """CI, a task runner or a hook of the change runs this tool; that something installs it or speaks of it is not enough."""
+    rows: list[str] = []
+    for path in evidence.merged.entries:
+        if is_ci(path):
+            rows += command_lines(workflow_yaml.load(text(evidence.merged, path)))
+    hooks = workflow_yaml.walk(workflow_yaml.load(text(evidence.merged, ".pre-commit-config.yaml")))
+    rows += [str(v) for at, v in hooks if at and at[-1] in ("id", "entry")]
+    rows += [row for part in _tox(text(evidence.merged, "tox.ini") or "", [["tox"]]) for row in part]
+    for name in ("Makefile", "makefile", "justfile", "noxfile.py"):
+        rows += (text(evidence.merged, name) or "")[:200_000].splitlines()
+    named = re.compile(rf"(?<![\w.-]){re.escape(tool)}(?![\w.-])")
+    return any(
+        named.search(row) and not _INSTALLS.search(row) and not LOST.search(row) and not _ASKS_THE_TOOL.search(row)
+        and not row.strip().startswith(("#", "echo ", "- "))
+        for row in rows
+    )  # fmt: skip
 
 
 def program(line: str) -> str:

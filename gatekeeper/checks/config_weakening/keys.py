@@ -19,3 +19,18 @@ def plain_key(key: str) -> str:
     """`coverage:run.branch`, `run.branch` of .coveragerc and `tool.coverage.run.branch` are one setting."""
     plain = key.lower().replace(":", ".").replace("-", "_").removeprefix("tool.")
     return plain if not re.match(r"(?:run|report|paths|html|xml)\.", plain) else f"coverage.{plain}"
+
+
+def read_there(path: str, key: str) -> bool:
+    """False for a key of coverage that it does not read in this file: under a section or a spelling of another file.
+
+    Of settings files that tools share it takes `coverage:report`, of its own `report`, of TOML `tool.coverage.report`; a
+    hyphen in a name says nothing to it.
+    """
+    if not plain_key(key).startswith("coverage."):
+        return True
+    name, section = path.rsplit("/", 1)[-1].lower(), key.rpartition(".")[0]
+    start: tuple[str, ...] = ("tool.coverage.",) if name == "pyproject.toml" else ("coverage:",)
+    if name.startswith(".coveragerc"):
+        start = (*start, "run", "report", "paths", "html", "xml", "tool.coverage.")
+    return section.startswith(start) and (plain_key(key).startswith("coverage.paths.") or "-" not in key)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
-from gatekeeper.checks.config_weakening.keys import plain_key, plain_tool, tool_of
+from gatekeeper.checks.config_weakening.ci_commands import started
+from gatekeeper.checks.config_weakening.keys import plain_key, plain_tool, read_there, tool_of
 from gatekeeper.checks.config_weakening.reach import left_out, unused
 from gatekeeper.checks.config_weakening.type_checkers import IN_STRICT, exchanged, of_strangers
 from gatekeeper.domain.evidence import Evidence
@@ -73,12 +76,12 @@ def weakened_limits(evidence: Evidence) -> tuple[Finding, ...]:
         if earlier:
             alone = _tools_set_once(evidence, path)
             earlier = {k: v for k, v in earlier.items() if plain_tool(k) in alone}
-        moved = _settings_elsewhere(evidence, path) | {plain_key(k): v for k, v in after.items()}
+        moved = _settings_elsewhere(evidence, path) | {plain_key(k): v for k, v in after.items() if read_there(path, k)}
         lost = {
             key: w
             for key in sorted({*before, *after})
             if not _OWNED_ELSEWHERE.match(key)
-            and (w := _weaker(key, before.get(key), after.get(key)))
+            and (w := weaker(key, before.get(key), after.get(key)))
             and not _kept_elsewhere(key, before.get(key), after.get(key), moved)
             and not of_strangers(evidence, key)
             and not _came_from(key, before.get(key), after.get(key), earlier)
@@ -97,26 +100,31 @@ def weakened_limits(evidence: Evidence) -> tuple[Finding, ...]:
         lost = {k: w for k, w in lost.items() if tool_of(k) not in arrived}
         lost = {k: w for k, w in lost.items() if (k not in excluded) or excluded[k] is not None}
         if lost:
-            weaker = list(lost.values())
-            first = weaker[0].split(" ", 1)[0].rsplit(".", 1)[-1]
+            worse = list(lost.values())
+            first = worse[0].split(" ", 1)[0].rsplit(".", 1)[-1]
             line = next((i for i, row in enumerate((after_text or "").splitlines(), 1) if first in row), None)
             had = {plain_key(k): v for k, v in before.items()}
-            weights = {excluded.get(key) or _weight(key, before.get(key), after.get(key), had, moved) for key in lost}
+            runs = partial(started, evidence)
+            weights = {
+                excluded.get(key) or _weight(key, before.get(key), after.get(key), had, moved, runs) for key in lost
+            }
             effect = next(e for e in (Effect.BLOCKS, Effect.ASKS, Effect.ADVISES) if e in weights)
             out.append(finding(
-                "LIMIT_LOWERED", f"{path} demands less: {'; '.join(weaker[:5])}.", path=path, line=line,
-                evidence="\n".join(weaker[:20]), key="; ".join(weaker), effect=effect,
+                "LIMIT_LOWERED", f"{path} demands less: {'; '.join(worse[:5])}.", path=path, line=line,
+                evidence="\n".join(worse[:20]), key="; ".join(worse), effect=effect,
             ))  # fmt: skip
     return tuple(out)
 
 
-def _weight(key: str, old: Any, new: Any, had: dict[str, Any], has: dict[str, Any]) -> Effect:
+def _weight(
+    key: str, old: Any, new: Any, had: dict[str, Any], has: dict[str, Any], runs: Callable[[str], bool]
+) -> Effect:
     """Of one lost demand: advice beyond what strict holds, a question of style or where something came in exchange."""
     plain = plain_key(key)
     strict = had.get("mypy.strict") is True and has.get("mypy.strict") is True
     if strict and old is True and plain in ("mypy.warn_unreachable", "mypy.warn_incomplete_stub"):
         return Effect.ADVISES
-    return Effect.ASKS if _matter_of_style(key, old, new) or exchanged(key, old, new, had, has) else Effect.BLOCKS
+    return Effect.ASKS if _matter_of_style(key, old, new) or exchanged(key, old, new, had, has, runs) else Effect.BLOCKS
 
 
 def _matter_of_style(key: str, old: Any, new: Any) -> bool:
@@ -138,7 +146,8 @@ def _settings_elsewhere(evidence: Evidence, path: str, *, base: bool = False) ->
         near = changed.path.rpartition("/")[0] in ("", folder)
         if changed.path != path and near and is_settings(changed.path) and (changed.old if base else changed.new):
             content = text(tree, changed.path) or ""
-            found |= {plain_key(k): v for k, v in (read(changed.path, content) or {}).items()}
+            told = read(changed.path, content) or {}
+            found |= {plain_key(k): v for k, v in told.items() if read_there(changed.path, k)}
     return found
 
 
@@ -187,7 +196,7 @@ def _never_selected(key: str, before: dict[str, Any], after: dict[str, Any]) -> 
 def _came_from(key: str, old: Any, new: Any, earlier: dict[str, Any]) -> bool:
     """A setting that another file, the only one that counted, held before, where it demanded no more."""
     plain = plain_key(key)
-    return old is None and plain in earlier and _weaker(key, earlier[plain], new) is None
+    return old is None and plain in earlier and weaker(key, earlier[plain], new) is None
 
 
 def _kept_elsewhere(key: str, old: Any, new: Any, elsewhere: dict[str, Any]) -> bool:
@@ -197,7 +206,7 @@ def _kept_elsewhere(key: str, old: Any, new: Any, elsewhere: dict[str, Any]) -> 
     plain = plain_key(key)
     if elsewhere.get("mypy.strict") is True and isinstance(old, bool) and IN_STRICT.fullmatch(plain):
         return True
-    if plain in elsewhere and _weaker(key, old, elsewhere[plain]) is None:
+    if plain in elsewhere and weaker(key, old, elsewhere[plain]) is None:
         return True
     linter, _, rest = plain.partition(".")
     if linter == "flake8" and rest in ("select", "extend_select", "enable_extensions"):
@@ -220,8 +229,8 @@ def _number(value: Any) -> float | None:
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
-def _weaker(key: str, old: Any, new: Any) -> str | None:
-    """What is weaker at this key, or None."""
+def weaker(key: str, old: Any, new: Any) -> str | None:
+    """What is weaker at this key with the value `new`, in words; None where nothing is."""
     if old == new or (old is None and new is None):
         return None
     name = key.rsplit(".", 1)[-1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 from gatekeeper.checks.config_weakening.keys import plain_key, tool_of
@@ -24,8 +25,13 @@ _VENDORED = frozenset({"vendor", "vendored", "third_party", "_vendor", "node_mod
 _TYPE_CHECKERS = ("mypy", "pyright", "basedpyright", "ty", "pyre")
 
 
-def exchanged(key: str, old: Any, new: Any, had: dict[str, Any], has: dict[str, Any]) -> bool:
-    """A type checker lost a single switch or looks at tests no longer, and in return it got another or one more looks on."""
+def exchanged(
+    key: str, old: Any, new: Any, had: dict[str, Any], has: dict[str, Any], runs: Callable[[str], bool]
+) -> bool:
+    """A type checker lost a single switch or looks at tests no longer, and in return it got another or one more looks on.
+
+    One more looks on only where something `runs` it: settings alone find nothing.
+    """
     tool = tool_of(key)
     if tool not in _TYPE_CHECKERS or new is True or key.rsplit(".", 1)[-1] in ("strict", "strict_optional"):
         return False  # a switch that lets faults pass is paid for by nothing
@@ -38,7 +44,7 @@ def exchanged(key: str, old: Any, new: Any, had: dict[str, Any], has: dict[str, 
     def used(table: dict[str, Any]) -> set[str]:
         return {t for k in table if (t := tool_of(k)) in _TYPE_CHECKERS}
 
-    others = {t for t in used(has) - used(had) if has.get(f"{t}.typecheckingmode") not in ("off", False)}
+    others = {t for t in used(has) - used(had) if has.get(f"{t}.typecheckingmode") not in ("off", False) and runs(t)}
     fresh = [k for k, v in has.items() if tool_of(k) == tool and v is True and had.get(k) is not True]
     free = had.get("mypy.strict") is True
     switches = [k for k in fresh if _DEMANDS.fullmatch(k) and not (free and IN_STRICT.fullmatch(k))]

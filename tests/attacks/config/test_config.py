@@ -239,7 +239,7 @@ MYPY = {
     ("after", "effect"),
     [
         (TYPED.replace("warn_unreachable = true", ""), "blocks"),
-        (TYPED.replace("warn_unreachable = true", "") + "[tool.pyright]\ninclude = ['src']\n", "asks"),
+        (TYPED.replace("warn_unreachable = true", "") + "[tool.pyright]\ninclude = ['src']\n", "blocks"),
         (TYPED.replace("warn_unreachable = true", "") + "[tool.pyright]\ntypeCheckingMode = 'off'\n", "blocks"),
         (TYPED.replace("warn_unreachable = true", "disallow_untyped_defs = true"), "asks"),
         (TYPED.replace("warn_unreachable = true", "pretty = true"), "blocks"),
@@ -756,3 +756,155 @@ def test_settings_are_kept_where_the_tool_looks_for_them(path, codes):
     toml = "[tool.coverage.report]\nfail_under = 90\n"
     after = {"pyproject.toml": BARE, path: "[report]\nfail_under = 90\n"}
     assert [f.code for f in check(tree_evidence({"pyproject.toml": toml}, after))] == codes
+
+
+@pytest.mark.parametrize(
+    ("more", "effect"),
+    [
+        ({"tox.ini": "[testenv:typing]\ncommands =\n    mypy\n    pyright\n"}, "asks"),
+        ({W: CI + "      - run: pyright\n"}, "asks"),
+        ({".pre-commit-config.yaml": HOOKS + "      - id: pyright\n"}, "asks"),
+        ({"tox.ini": "[testenv:typing]\ndeps = pyright\ncommands = mypy\n"}, "blocks"),
+        ({"tox.ini": "[testenv:typing]\ncommands =\n    mypy\n    - pyright\n"}, "blocks"),
+        ({"tox.ini": "[testenv:typing]\ncommands =\n    mypy\n    pyright --version\n"}, "blocks"),
+        ({W: CI + "      - run: pip install pyright\n"}, "blocks"),
+        ({"Makefile": "# pyright\nall:\n\techo pyright\n"}, "blocks"),
+        ({"README.md": "pyright\n"}, "blocks"),
+    ],
+)
+def test_settings_of_a_type_checker_that_nothing_runs_pay_for_no_switch(more, effect):
+    lax = TYPED.replace("warn_unreachable = true", "") + "[tool.pyright]\ninclude = ['src']\n"
+    found = check(tree_evidence({**MYPY, W: CI}, {"pyproject.toml": lax, **more}))
+    assert [(f.code, f.effect.value) for f in found if f.path == "pyproject.toml"] == [("LIMIT_LOWERED", effect)]
+
+
+LIMIT = "[tool.coverage.report]\nfail_under = 90\n"
+
+
+@pytest.mark.parametrize(
+    ("path", "content", "codes"),
+    [
+        ("setup.cfg", "[coverage:report]\nfail_under = 90\n", []),
+        (".coveragerc", "[report]\nfail_under = 90\n", []),
+        ("setup.cfg", "[coverage.report]\nfail_under = 90\n", ["LIMIT_LOWERED"]),
+        ("setup.cfg", "[report]\nfail_under = 90\n", ["LIMIT_LOWERED"]),
+        ("tox.ini", "[tool.coverage.report]\nfail_under = 90\n", ["LIMIT_LOWERED"]),
+        ("setup.cfg", "[Coverage:report]\nfail_under = 90\n", ["LIMIT_LOWERED"]),
+        ("setup.cfg", "[coverage:report]\nfail-under = 90\n", ["LIMIT_LOWERED"]),
+        (".coveragerc", "[report]\nfail-under = 90\n", ["LIMIT_LOWERED"]),
+        ("pyproject.toml", BARE + LIMIT.replace("fail_under", "fail-under"), ["LIMIT_LOWERED"]),
+    ],
+)
+def test_a_limit_that_moved_counts_where_coverage_reads_it(path, content, codes):
+    repo = {
+        "pyproject.toml": BARE + LIMIT,
+        "setup.cfg": "[metadata]\nname = x\n",
+        "tox.ini": "[testenv]\ncommands = a\n",
+    }
+    found = check(tree_evidence(repo, {"pyproject.toml": BARE, path: content}))
+    assert [f.code for f in found] == codes
+
+
+STRICT = {"setup.cfg": "[mypy]\nstrict = True\nwarn_unreachable = True\n", "pyproject.toml": BARE}
+
+
+@pytest.mark.parametrize(
+    ("base", "after", "codes"),
+    [
+        (STRICT, {"pyproject.toml": BARE + "[tool.mypy]\npretty = true\n"}, ["LIMIT_LOWERED"]),
+        (STRICT, {"pyproject.toml": BARE + "[tool.mypy]\n"}, ["LIMIT_LOWERED"]),
+        (STRICT, {"mypy.ini": ""}, ["LIMIT_LOWERED"]),
+        (STRICT, {"mypy.ini": "[mypy]\nstrict = True\n"}, ["LIMIT_LOWERED"]),
+        (
+            STRICT,
+            {"mypy.ini": "[mypy]\nstrict = True\nwarn_unreachable = True\nignore_errors = True\n"},
+            ["LIMIT_LOWERED"],
+        ),
+        (STRICT, {"mypy.ini": "[mypy]\nstrict = True\nwarn_unreachable = True\npretty = True\n"}, []),
+        (STRICT, {"docs/mypy.ini": "[mypy]\n"}, []),
+        ({"pyproject.toml": LIMIT}, {".coveragerc": "[run]\nbranch = True\n"}, ["LIMIT_LOWERED"]),
+        ({"pyproject.toml": LIMIT}, {".coveragerc": "[report]\nfail_under = 90\n"}, []),
+        ({"pyproject.toml": LIMIT}, {"setup.cfg": "[coverage:run]\nbranch = True\n"}, ["LIMIT_LOWERED"]),
+        ({"pyproject.toml": LIMIT}, {"setup.cfg": "[metadata]\nname = x\n"}, []),
+        ({"pyproject.toml": RUFF}, {"ruff.toml": "[lint]\nselect = ['E', 'F']\n"}, ["LIMIT_LOWERED"]),
+        ({"pyproject.toml": RUFF}, {"ruff.toml": "[lint]\nselect = ['E', 'F', 'TCH']\nignore = ['E501']\n"}, []),
+        ({".flake8": "[flake8]\nselect = E,F\n"}, {"setup.cfg": "[flake8]\nselect = E\n"}, ["LIMIT_LOWERED"]),
+    ],
+)
+def test_settings_may_not_come_before_those_that_demand_more(base, after, codes):
+    assert [f.code for f in check(tree_evidence(base, after))] == codes
+
+
+@pytest.mark.parametrize(
+    ("matrix", "condition", "effect"),
+    [
+        ("x: [true, false]", "matrix.x", "asks"),
+        ("x: [true]", "matrix.x", "blocks"),
+        ("x: [true, true]", "matrix.x || false", "blocks"),
+        ("x: [mac]", "matrix.x == 'mac'", "blocks"),
+        ("x: [mac, linux]", "matrix.x == 'mac'", "asks"),
+        ("x: [false]", "matrix.x == false", "blocks"),
+        ("{py: [a, b], include: [{x: true}]}", "matrix.x", "blocks"),
+        ("{py: [a, b], include: [{py: b, x: true}]}", "matrix.x", "asks"),
+        ("{py: [a, b], include: [{py: b, x: true}, {py: a, x: true}]}", "matrix.x", "blocks"),
+        ("{py: [a, b], exclude: [{py: a}], include: [{py: b, x: true}]}", "matrix.x", "blocks"),
+        ("{include: [{py: a, x: true}, {py: b}]}", "matrix.x", "asks"),
+        ("{include: [{py: a, x: true}]}", "matrix.x", "blocks"),
+        ("x: ${{ fromJSON('[true]') }}", "matrix.x", "asks"),
+    ],
+)
+def test_failures_of_every_row_are_not_those_of_some(matrix, condition, effect):
+    block = f"    strategy:\n      matrix: {matrix if matrix[0] == '{' else '{' + matrix + '}'}\n"
+    block = block.replace("{x: ${{ fromJSON('[true]') }}}", "\n        x: ${{ fromJSON('[true]') }}")
+    rows = CI.replace("    runs-on: linux\n", f"    runs-on: linux\n{block}")
+    lenient = rows.replace(
+        "    runs-on: linux\n", f"    runs-on: linux\n    continue-on-error: ${{{{ {condition} }}}}\n"
+    )
+    for name, base in (("with the matrix", CI), ("into the matrix", rows)):
+        found = check(tree_evidence({W: base}, {W: lenient}))
+        assert [(f.code, f.effect.value) for f in found] == [("CI_FAILURE_IGNORED", effect)], name
+
+
+def test_rows_of_which_some_failed_in_vain_may_not_become_all():
+    some = CI.replace(
+        "    runs-on: linux\n",
+        "    continue-on-error: ${{ matrix.x }}\n    strategy:\n      matrix:\n        x: [true, false]\n",
+    )
+    [found] = check(tree_evidence({W: some}, {W: some.replace("[true, false]", "[true]")}))
+    assert (found.code, found.effect.value) == ("CI_FAILURE_IGNORED", "blocks")
+    assert check(tree_evidence({W: some}, {W: some.replace("[true, false]", "[false]")})) == ()
+    every = some.replace("[true, false]", "[true]")
+    assert check(tree_evidence({W: every}, {W: every.replace("[true]", "[true, true]")})) == ()
+
+
+NEXT = ".github/workflows/next.yml"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "effect"),
+    [
+        (W, CI, None),
+        (W, CI.replace("branches: [main]", "branches: [main, next]"), None),
+        (W, CI.replace("    runs-on", "    if: ${{ always() }}\n    runs-on"), None),
+        (W, CI.replace("  pull_request:\n", "  pull_request:\n    paths: [docs/**]\n"), "blocks"),
+        (W, CI.replace("  pull_request:\n", "  pull_request:\n    branches: [stable]\n"), "blocks"),
+        (W, CI.replace("  pull_request:\n", ""), "blocks"),
+        (W, CI.replace("    runs-on", "    if: github.actor == 'me'\n    runs-on"), "asks"),
+        (W, CI.replace("      - run: ruff", "      - if: github.actor == 'me'\n        run: ruff"), "asks"),
+        (W, CI.replace("    runs-on", "    needs: [gate]\n    runs-on") + "  gate:\n    if: github.actor == 'me'\n    steps: []\n", "asks"),
+        (W, CI.replace("    runs-on", "    if: false\n    runs-on"), "blocks"),
+        (".travis.yml", ACTIONS, None),
+        (".travis.yml", ACTIONS.replace("  pull_request:\n", "  pull_request:\n    paths-ignore: ['*.md', docs/**]\n"), None),
+        (".travis.yml", ACTIONS.replace("on:\n  pull_request:\n  push:\n    branches: [main]\n", "on:\n  push:\n    paths: [docs/**]\n"), "blocks"),
+        (".travis.yml", ACTIONS.replace("on:\n  pull_request:\n  push:\n    branches: [main]\n", "on:\n  push:\n    paths-ignore: ['src/**']\n"), "blocks"),
+        (".travis.yml", ACTIONS.replace("on:\n  pull_request:\n  push:\n    branches: [main]\n", "on:\n  push:\n    branches: [never]\n"), "blocks"),
+        (".travis.yml", ACTIONS.replace("on:\n  pull_request:\n  push:\n    branches: [main]\n", "on:\n  push:\n    tags: ['v*']\n"), "blocks"),
+        (".travis.yml", ACTIONS.replace("on:\n  pull_request:\n  push:\n    branches: [main]\n", "on:\n  pull_request:\n    types: [closed]\n"), "blocks"),
+        (".travis.yml", ACTIONS.replace("    runs-on", "    if: github.actor == 'me'\n    runs-on"), "asks"),
+    ],
+)  # fmt: skip
+def test_ci_in_place_of_another_runs_as_often_and_in_every_case(old, new, effect):
+    before = CI if old == W else TRAVIS
+    found = check(tree_evidence({old: before}, {old: None, NEXT: f"name: next\n{new}"}))
+    found = [f for f in found if f.path == old]
+    assert [(f.code, f.effect.value) for f in found] == ([("CI_CHECK_REMOVED", effect)] if effect else [])

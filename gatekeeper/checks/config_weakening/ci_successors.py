@@ -1,0 +1,72 @@
+"""Definitions of CI that come in place of another: whether they run its checks, as often and in every case."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from gatekeeper.checks.config_weakening.ci_commands import CHECKING, COMMANDS, command_lines, narrowing, program
+from gatekeeper.checks.config_weakening.ci_triggers import events, narrowed_triggers
+
+_INSTALL = re.compile(r"(?:pip|python -m pip|npm (?:ci|install)|uv (?:sync|pip)|after_success|coveralls|codecov)\b")
+_NO_CODE = re.compile(
+    r"docs?(?:/\*{0,2})?|(?:\*\*/)?\*\.(?:md|rst|txt)|(?:README|CHANGES|CHANGELOG|LICENSE|AUTHORS)[\w.*]*"
+)
+_ALWAYS = re.compile(r"\s*(?:\$\{\{\s*)?(?:true|always\(\)|success\(\)|!\s*cancelled\(\))(?:\s*\}\})?\s*")
+
+
+def as_often(old: dict[str, Any], new: dict[str, Any], target: str) -> bool:
+    """The new definition starts whenever the old one did; where that is of another system, for each push or request of the target."""
+    if "jobs" not in new:
+        return True
+    now = events(new)
+    if "jobs" in old and events(old):
+        return not any(effect is None for _, _, effect in narrowed_triggers(old, new, target, fresh=False))
+    return any(event in now and _unbounded(now[event], event, target) for event in ("push", "pull_request"))
+
+
+def _unbounded(given: Any, event: str, target: str) -> bool:
+    if not isinstance(given, dict):
+        return True
+    named = {k: {str(v) for v in value} if isinstance(value, list) else {str(value)} for k, value in given.items()}
+    if "paths" in named or (event == "push" and "tags" in named and "branches" not in named):
+        return False
+    if "branches" in named and not {target, "**"} & named["branches"]:
+        return False
+    if "types" in named and not {"opened", "synchronize"} <= named["types"]:
+        return False
+    return "branches-ignore" not in named and all(map(_NO_CODE.fullmatch, named.get("paths-ignore", set())))
+
+
+def always(doc: dict[str, Any]) -> list[str]:
+    """Lines of the jobs and steps on which no condition stands."""
+    jobs = doc.get("jobs")
+    out: list[str] = []
+    for job in jobs.values() if isinstance(jobs, dict) else ():
+        steps = job.get("steps") if isinstance(job, dict) and isinstance(jobs, dict) and _free(job, jobs) else None
+        for step in steps if isinstance(steps, list) else ():
+            if isinstance(step, dict) and _ALWAYS.fullmatch(str(step.get("if", "true"))):
+                out += command_lines({k: v for k, v in step.items() if k in COMMANDS})
+    return out
+
+
+def _free(job: Any, jobs: dict[str, Any], depth: int = 0) -> bool:
+    """Neither the job nor one that it waits for has a condition, and its failures count."""
+    if not isinstance(job, dict) or depth > 10 or not _ALWAYS.fullmatch(str(job.get("if", "true"))):
+        return False
+    needs = job.get("needs") or []
+    return "continue-on-error" not in job and all(
+        _free(jobs.get(str(n)), jobs, depth + 1) for n in (needs if isinstance(needs, list) else [needs])
+    )
+
+
+def takes_over(old: Any, fresh: list[str]) -> bool:
+    """Each check of the old definition is among these lines, and chooses no less there."""
+    checks = [
+        row
+        for row in command_lines(old)
+        if (CHECKING.search(row) or program(row) == "coverage") and not _INSTALL.match(row)
+    ]
+    return bool(checks) and all(
+        any(program(row) == program(new) and narrowing(new) <= narrowing(row) for new in fresh) for row in checks
+    )
