@@ -119,6 +119,8 @@ class MeasuredMutant:
     """True where that test is one that the change brings or alters; those are run first."""
     by_assertion: bool = False
     """True where that test failed because of what it asserts, not because something broke under it."""
+    value: str = ""
+    """For a fault in a value as it passes: what the first one became when it ran, `41 became 42`; empty where unknown."""
 
 
 @dataclass(frozen=True, slots=True)

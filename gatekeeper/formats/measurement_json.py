@@ -53,6 +53,7 @@ def _row(mutant: MeasuredMutant) -> dict[str, Any]:
         "kind": mutant.kind,
         "before": harmless(mutant.before),
         "after": harmless(mutant.after),
+        "value": harmless(mutant.value, newlines=False),
         "message": harmless(told(mutant)),
     }
 
@@ -61,7 +62,8 @@ def told(mutant: MeasuredMutant) -> str:
     """One surviving mutant in a sentence."""
     plain = mutant.after in _WORDS or mutant.after.startswith(("leaving ", "catching ", "not ", "the "))
     after = mutant.after if plain else f"`{mutant.after}`"
-    return f"{mutant.path}:{mutant.line}: no test can tell `{mutant.before}` from {after}"
+    value = f" ({harmless(mutant.value, newlines=False)})" if mutant.value else ""
+    return f"{mutant.path}:{mutant.line}: no test can tell `{mutant.before}` from {after}{value}"
 
 
 def untold(measured: Measured) -> list[tuple[str, int]]:

@@ -12,6 +12,7 @@ from gatekeeper.records import dataclass, field
 MAX_BYTES = 8 * 1024 * 1024
 MAX_LINES = 20_000
 MAX_TEXT = 2000
+MAX_VALUE = 200
 MAX_NUMBER = 10**9
 
 
@@ -32,6 +33,8 @@ class Trial:
     test: str = ""
     by_assertion: bool = False
     """The test failed because of what it asserts."""
+    value: str = ""
+    """What the first value that it changed became, in words of the tested process."""
 
 
 @dataclass
@@ -104,7 +107,10 @@ def _take(found: Measurement, kind: str, row: Mapping[str, Any], probes: int, mu
             found.trials[number] = Trial(_word(row, "r", ("not_reached", "budget", "no_effect")))
         else:
             found.trials[number] = Trial(
-                _word(row, "r", ("killed", "survived", "timeout")), _text(row, "t"), _truth(row, "a")
+                _word(row, "r", ("killed", "survived", "timeout")),
+                _text(row, "t"),
+                _truth(row, "a"),
+                _text(row, "v", MAX_VALUE) if "v" in row else "",
             )
     elif kind == "error":
         found.error = _text(row, "what")

@@ -129,6 +129,7 @@ class Job:
                 MeasuredMutant(
                     mutant.path, mutant.line, mutant.kind, mutant.before, mutant.after, result, test,
                     bool(test) and self.is_own(test), trial is not None and trial.by_assertion,
+                    trial.value if trial and mutant.by_value else "",
                 )
             )  # fmt: skip
         return Measured(

@@ -236,12 +236,14 @@ def measure(
 
 def _without_secrets(tools: Tools, measured: Measured) -> Measured:
     """Mutants quote the code, and what went wrong quotes the tested process: no secret of either goes into a report."""
-    texts = dict.fromkeys(t for m in measured.mutants for t in (m.before, m.after))
+    texts = dict.fromkeys(t for m in measured.mutants for t in (m.before, m.after, m.value))
     texts.update(dict.fromkeys((*measured.notes, measured.disturbed)))
     clean = dict(zip(texts, tools.secrets.redact([*texts]), strict=True))
     return replace(
         measured,
-        mutants=tuple(replace(m, before=clean[m.before], after=clean[m.after]) for m in measured.mutants),
+        mutants=tuple(
+            replace(m, before=clean[m.before], after=clean[m.after], value=clean[m.value]) for m in measured.mutants
+        ),
         notes=tuple(clean[n] for n in measured.notes),
         disturbed=clean[measured.disturbed],
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from measured_scene import Scene
 from sandbox_runs import usable_runs
@@ -85,6 +87,7 @@ def test_a_test_that_looks_at_a_type_alone_is_told_by_values_of_that_type(scene:
         rows = [m for m in measured.mutants if m.after == "another value"]
         alive[name] = {m.before for m in rows if m.result is MutantResult.SURVIVED}
         assert {m.before for m in rows} >= {"return net + tax", "tax = net * rate"}
+        assert all(re.fullmatch(r"[\d.]+ became [\d.]+", m.value) for m in rows), "what it became when it ran is told"
     assert alive == {"loose": {"return net + tax", "tax = net * rate"}, "strict": set()}
 
 

@@ -184,3 +184,16 @@ def test_texts_of_the_change_lose_their_control_characters() -> None:
     measured = Measured(lines=(line(1),), mutants=(hostile,), own_tests=("t\x1b",), notes=("n\x1b",))
     assert "\x1b" not in str(measurement(measured))
     assert "\x1b" not in "".join(measurement_lines(measured))
+
+
+def test_what_another_value_was_is_told() -> None:
+    one = MeasuredMutant(
+        "a.py", 1, "value changed", "return n", "another value", MutantResult.SURVIVED, value="41 became 42\x1b[2J\n"
+    )
+    measured = Measured(lines=(line(1),), mutants=(one,))
+    text = "\n".join(measurement_lines(measured))
+    assert "a.py:1: no test can tell `return n` from another value (41 became 42" in text
+    assert "\x1b" not in text
+    section = measurement(measured)
+    assert section is not None
+    assert section["survivors"][0]["value"].startswith("41 became 42")

@@ -72,3 +72,11 @@ def test_anything_else_is_refused_with_its_code(data: bytes) -> None:
     with pytest.raises(InputError) as caught:
         parsed(data)
     assert caught.value.code == "MEASUREMENT_MALFORMED"
+
+
+def test_what_a_value_became_is_read_and_bounded() -> None:
+    assert parsed(lines([START, {**KILLED, "v": "41 became 42"}])).trials[0].value == "41 became 42"
+    assert parsed(lines([START, KILLED])).trials[0].value == ""
+    for wrong in ("x" * 300, 41, None, "a\0b"):
+        with pytest.raises(InputError):
+            parsed(lines([START, {**KILLED, "v": wrong}]))

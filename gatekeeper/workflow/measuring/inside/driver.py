@@ -13,7 +13,7 @@ from .child import Child, bare
 from .interpreter import more_arguments, preload
 from .results import Out
 from .sources import PROBES, Source
-from .values import NOTES, Values, had_effect
+from .values import MAX_TOLD, NOTES, TOLD, Values, described, had_effect
 
 MAX_TESTS_NAMED = 20
 
@@ -38,9 +38,9 @@ class Driver:
         self.imported = set(job["imported"])
         self.mutants = job["mutants"]
         # One byte for each probe, and behind them what a mutant did to values.
-        self.probes = mmap.mmap(-1, self.probe_count + NOTES)
+        self.probes = mmap.mmap(-1, self.probe_count + NOTES + TOLD)
         setattr(builtins, PROBES, self.probes)
-        Values(self.note).install()
+        Values(self.note, self.tell).install()
         self.arguments = [*job["arguments"], *more_arguments(self.scratch)]
         self.first = frozenset()  # type: frozenset[str]
         self.wished = job["first"]
@@ -60,6 +60,23 @@ class Driver:
     def note(self, what: int) -> None:
         """In a child: what the mutant did to a value."""
         self.probes[self.probe_count + what] = 1
+
+    def tell(self, before: Any, after: Any) -> None:
+        """In a child: the first value that the mutant changed, in words."""
+        start = self.probe_count + NOTES
+        if self.probes[start]:
+            return
+        try:
+            words = described(before, after).replace("\0", "?").encode("utf-8", "backslashreplace")
+        except Exception:
+            words = b""
+        words = words[: TOLD - 1] or b" "
+        self.probes[start : start + len(words)] = words
+
+    def told(self) -> str:
+        """Those words; empty where no value changed, or there were none for it."""
+        words = self.probes[self.probe_count + NOTES :].split(b"\0", 1)[0]
+        return words.decode("utf-8", "replace").strip()[:MAX_TOLD]
 
     def preloadable(self, early: list[str]) -> list[str]:
         """In the child: modules that can be imported once for all runs.
@@ -206,7 +223,7 @@ class Driver:
                 continue
             source = self.sources[index]
             source.write(source.data[:start] + text.encode("utf-8") + source.data[end:])
-            self.probes[self.probe_count :] = bytes(NOTES)
+            self.probes[self.probe_count :] = bytes(NOTES + TOLD)
             child = Child(self, self.files_of(tests), tests, stop_first=True, cover=False)
             passed = child.run(limit)
             source.write(source.data)
@@ -222,5 +239,6 @@ class Driver:
             result = "survived" if passed else "timeout" if child.timed_out else "killed"
             asserted = any(r.get("asserted") is True for r in child.rows)
             self.out.send(
-                "mutant", m=number, r=result, n=len(tests), t=failed[0] if failed else "", a=asserted, wall=round(child.wall, 3)
+                "mutant", m=number, r=result, n=len(tests), t=failed[0] if failed else "", a=asserted, v=self.told(),
+                wall=round(child.wall, 3),
             )  # fmt: skip

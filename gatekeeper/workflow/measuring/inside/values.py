@@ -16,6 +16,10 @@ from typing import Any
 OTHER, FEWER, EMPTIED = "__gatekeeper_other__", "__gatekeeper_fewer__", "__gatekeeper_emptied__"
 CHANGED, HELD, CALLED = 0, 1, 2
 NOTES = 3
+TOLD = 660
+"""Bytes for the words of what a value became."""
+MAX_TOLD = 160
+"""Characters of them."""
 MAX_DEPTH = 4
 _EMPTY = (bool, int, float, str, bytes, list, tuple, dict, set)
 _COUNTED = ("timedelta", "Decimal", "Fraction")
@@ -23,6 +27,7 @@ _LAZY = (types.GeneratorType, map, filter, zip, enumerate, itertools.chain, iter
 _CALLED = (types.FunctionType, types.MethodType, types.BuiltinFunctionType, functools.partial)
 _AWAITED = 0x80 | 0x100 | 0x200
 """Flags of code whose call makes what is awaited."""
+_STANDARD = ("datetime", "_pydatetime", "decimal", "_pydecimal", "fractions")
 _AS_IT_IS = object()
 
 
@@ -30,11 +35,12 @@ class Values:
     """The functions in `builtins`, which a mutant asks for.
 
     `note` is called with CHANGED for each value that did change, with HELD for each function whose answers will, and with
-    CALLED when such a function is called.
+    CALLED when such a function is called. `tell` is called with each value that became another one, and with that one.
     """
 
-    def __init__(self, note: Callable[[int], None]) -> None:
+    def __init__(self, note: Callable[[int], None], tell: Callable[[Any, Any], None] = lambda *_: None) -> None:
         self.note = note
+        self.tell = tell
 
     def install(self) -> None:
         """Put them where mutants look. Processes that tests start do not have them, and change nothing."""
@@ -55,6 +61,7 @@ class Values:
         if changed is _AS_IT_IS:
             return value
         self.note(CHANGED)
+        self.tell(value, changed)
         return changed
 
     def fewer(self, value: Any) -> Iterator[Any]:
@@ -90,6 +97,51 @@ def had_effect(notes: bytes) -> bool:
     A function that was called and whose answers are what they were (it has none) is no other function.
     """
     return bool(notes[CHANGED] or (notes[HELD] and not notes[CALLED]))
+
+
+def described(before: Any, after: Any) -> str:
+    """`41 became 42`, with its place where it lies in a collection; empty where the two look alike. Bounded.
+
+    Asks only values of the language's own types how they look, so that code of the tested program has no part in it.
+    """
+    where = ""
+    for _ in range(MAX_DEPTH):
+        place = _changed_place(before, after)
+        if place is None:
+            break
+        key, before, after = place
+        where += f"[{_look(key)}]"
+    old, new = _look(before), _look(after)
+    return "" if old == new else f"{where}{': ' if where else ''}{old} became {new}"[:MAX_TOLD]
+
+
+def _changed_place(before: Any, after: Any) -> tuple[Any, Any, Any] | None:
+    """Index or key, value there and value now, of the first element of two collections that is another object."""
+    kind = type(before)
+    if kind is not type(after) or kind not in (list, tuple, dict, collections.OrderedDict) or len(before) != len(after):
+        return None
+    if kind in (list, tuple):
+        return next(((n, old, after[n]) for n, old in enumerate(before) if old is not after[n]), None)
+    now = list(after.values())
+    return next(((k, old, now[n]) for n, (k, old) in enumerate(before.items()) if old is not now[n]), None)
+
+
+def _look(value: Any) -> str:
+    kind = type(value)
+    if kind is int and value.bit_length() > 200:
+        return f"a number of {value.bit_length()} bits"
+    if kind in (type(None), bool, int, float, complex):
+        return repr(value)
+    if kind in (str, bytes):
+        # What changes is at the end.
+        return repr(value) if len(value) <= 50 else f"{value[:10]!r}...{value[-30:]!r}"
+    if kind in (list, tuple, dict, set, frozenset, collections.OrderedDict):
+        return f"a {kind.__name__} of {len(value)}"
+    if isinstance(value, enum.Enum):
+        return f"{kind.__name__}.{value._name_}"
+    if kind.__module__ in _STANDARD:
+        return str(value)
+    return f"a {kind.__name__}"
 
 
 def _code_flags(function: Any) -> int:

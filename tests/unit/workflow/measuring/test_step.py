@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from evidence_builder import build_run
 
+from gatekeeper.domain.followup import Measured, MeasuredMutant, MutantResult
 from gatekeeper.domain.testrun import Termination
 from gatekeeper.workflow.steps import measure
 
@@ -34,3 +35,14 @@ def test_results_that_cannot_be_read_are_doubted() -> None:
     measured = measure.results(JOB, build_run({}), b"no json\n", 30.0)
     assert measured.limit == ""
     assert measured.disturbed
+
+
+def test_what_a_value_became_holds_no_secret() -> None:
+    mutant = MeasuredMutant(
+        "a.py", 1, "value changed", "x", "another value", MutantResult.SURVIVED, value="'k1' became 'k2'"
+    )
+    tools: Any = SimpleNamespace(
+        secrets=SimpleNamespace(redact=lambda texts: [t.replace("k1", "[redacted]") for t in texts])
+    )
+    clean = measure._without_secrets(tools, Measured(mutants=(mutant,)))
+    assert clean.mutants[0].value == "'[redacted]' became 'k2'"

@@ -14,9 +14,21 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gatekeeper.formats.python_mutants import values as asked
-from gatekeeper.workflow.measuring.inside.values import CHANGED, EMPTIED, FEWER, NOTES, OTHER, Values, had_effect
+from gatekeeper.workflow.measuring.inside.values import (
+    CHANGED,
+    EMPTIED,
+    FEWER,
+    MAX_TOLD,
+    NOTES,
+    OTHER,
+    Values,
+    described,
+    had_effect,
+)
 
 Point = namedtuple("Point", "x y")  # noqa: PYI024 - what a library makes at run time
 
@@ -162,3 +174,47 @@ def test_mutants_ask_for_the_names_that_are_put_there(monkeypatch: pytest.Monkey
     noted = Noted()
     noted.values.install()
     assert getattr(builtins, OTHER)(1) == 2
+
+
+class Loud:
+    """Says something else than it is, and must not be asked."""
+
+    def __repr__(self) -> str:
+        raise AssertionError("asked")
+
+    __str__ = __eq__ = __hash__ = __repr__  # type: ignore[assignment]
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (41, "41 became 42"),
+        (True, "True became False"),
+        ("abc", "'abc' became 'abd'"),
+        ("x" * 500 + "a", "'xxxxxxxxxx'...'" + "x" * 29 + "a' became 'xxxxxxxxxx'...'" + "x" * 29 + "b'"),
+        (b"a", "b'a' became b'`'"),
+        ([1, 2], "[1]: 2 became 3"),
+        ({"a": (1, ["b"])}, "['a'][1][0]: 'b' became 'c'"),
+        ([Loud(), 1], "[1]: 1 became 2"),
+        ([Loud()], "a list of 1 became a list of 0"),
+        ({1, 2}, "a set of 2 became a set of 1"),
+        (Colour.RED, "Colour.RED became Colour.BLUE"),
+        (decimal.Decimal("1.50"), "1.50 became 2.50"),
+        (dt.date(2026, 1, 2), "2026-01-02 became 2026-01-03"),
+        (10**400, "a number of 1329 bits became a number of 1329 bits"),
+    ],
+)
+def test_what_a_value_became_is_told_without_asking_it(value: Any, words: str) -> None:
+    told: list[str] = []
+    Values(lambda _: None, lambda before, after: told.append(described(before, after))).other(value)
+    if words.startswith("a number"):
+        assert told == [""], "two that look alike tell nothing"
+    else:
+        assert told == [words]
+
+
+@given(st.recursive(st.none() | st.integers() | st.text() | st.binary() | st.floats(), lambda e: st.lists(e, max_size=4) | st.dictionaries(st.text(), e, max_size=4)))  # fmt: skip
+def test_whatever_is_told_is_bounded(value: Any) -> None:
+    told: list[str] = []
+    Values(lambda _: None, lambda before, after: told.append(described(before, after))).other(value)
+    assert all(len(t) <= MAX_TOLD for t in told)
