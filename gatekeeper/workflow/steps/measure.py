@@ -242,11 +242,17 @@ def _without_secrets(tools: Tools, measured: Measured) -> Measured:
     return replace(
         measured,
         mutants=tuple(
-            replace(m, before=clean[m.before], after=clean[m.after], value=clean[m.value]) for m in measured.mutants
+            replace(m, before=clean[m.before], after=clean[m.after], value=_unless_secret(m.value, clean[m.value]))
+            for m in measured.mutants
         ),
         notes=tuple(clean[n] for n in measured.notes),
         disturbed=clean[measured.disturbed],
     )
+
+
+def _unless_secret(value: str, clean: str) -> str:
+    """A secret and what it became differ in one letter: where one of them is known, neither is told."""
+    return value if clean == value else "[redacted]"
 
 
 def results(job: jobs.Job, made: SuiteRun, output: bytes, budget_s: float) -> Measured:

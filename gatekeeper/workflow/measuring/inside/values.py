@@ -133,8 +133,8 @@ def _look(value: Any) -> str:
     if kind in (type(None), bool, int, float, complex):
         return repr(value)
     if kind in (str, bytes):
-        # What changes is at the end.
-        return repr(value) if len(value) <= 50 else f"{value[:10]!r}...{value[-30:]!r}"
+        # What changes is at the end; no more than that of what is long, which no scanner would know as a part.
+        return repr(value) if len(value) <= 50 else f"a {kind.__name__} of {len(value)} ending in {value[-6:]!r}"
     if kind in (list, tuple, dict, set, frozenset, collections.OrderedDict):
         return f"a {kind.__name__} of {len(value)}"
     if isinstance(value, enum.Enum):

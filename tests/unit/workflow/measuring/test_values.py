@@ -191,7 +191,7 @@ class Loud:
         (41, "41 became 42"),
         (True, "True became False"),
         ("abc", "'abc' became 'abd'"),
-        ("x" * 500 + "a", "'xxxxxxxxxx'...'" + "x" * 29 + "a' became 'xxxxxxxxxx'...'" + "x" * 29 + "b'"),
+        ("x" * 500 + "a", "a str of 501 ending in 'xxxxxa' became a str of 501 ending in 'xxxxxb'"),
         (b"a", "b'a' became b'`'"),
         ([1, 2], "[1]: 2 became 3"),
         ({"a": (1, ["b"])}, "['a'][1][0]: 'b' became 'c'"),
