@@ -15,7 +15,7 @@ _DEMANDS = frozenset({"warns", "assertWarns", "assertWarnsRegex", "assertWarnsMe
 _CLAIMS = frozenset({"assertTrue", "assertIs", "assertEqual", "assertIn", "assertIsInstance", "assertIsSubclass"})
 MADE_BY = ("__init__", "__new__", "__init_subclass__")
 """Functions of a class that stand for the class: what they warn of is its end."""
-_TELLING = 3
+_TELLING = 4
 """Letters of the longest word that a warning must have to be told from others."""
 REMOVAL = r"\b(?:remov|drop|delet|retir|discontinu|get(?:ting)? rid of|revert|instead of|rather than)\w*\b"
 """Words of a plan to take something away, as a pattern."""

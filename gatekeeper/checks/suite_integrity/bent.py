@@ -113,6 +113,9 @@ def _expects_what_was_announced(situation: Situation, test_id: str, path: str) -
     found = announced_as_asked(situation)
     if not found or not fails_for_it(situation, found, [test_id]) or support_changed(situation, path):
         return False
+    kinds = [k for p in situation.changed if p != path and (k := situation.kind(p)) is not None and k.bends_runs]
+    if path not in situation.changed or any(k is not InstrumentKind.TEST for k in kinds):
+        return False  # a setting, or a file of support, may have silenced it instead
     old, new = (python_code.parse(situation.source(path, base=base)) for base in (True, False))
     messages = {m for said in found.values() for m in said}
     return old is not None and new is not None and only_expects(old, new, messages)

@@ -27,7 +27,8 @@ def renamed_class(situation: Situation, path: str, name: str, ids: list[str]) ->
     old = before.get(owner)
     if old is None or owner in after:
         return False
-    heirs = [n for n, new in after.items() if n not in before and _holds(new, old, situation.words_of_tests)]
+    known = situation.test_names | {n.removeprefix(f"{owner}::") for p, n in restored.functions if p == path}
+    heirs = [n for n, new in after.items() if n not in before and _holds(new, old, known)]
     return len(heirs) == 1 and all(
         set(merged.outcomes(i.replace(f"{path}::{owner}::", f"{path}::{heirs[0]}::", 1))) == {Outcome.PASSED}
         for i in ids

@@ -204,10 +204,10 @@ class Situation:
         return code_change((self.source(p, base=True), self.source(p)) for p in paths)
 
     @cached_property
-    def words_of_tests(self) -> frozenset[str]:
-        """Every word in the target's Python instruments."""
-        paths = [p for p in self.evidence.base.entries if p.endswith(".py") and self.kind(p) is not None]
-        return frozenset(w for p in paths for w in re.findall(r"\w+", self.source(p, base=True) or ""))
+    def test_names(self) -> frozenset[str]:
+        """Every word of the target's Python that begins like the name of a test."""
+        paths = [p for p in self.evidence.base.entries if p.endswith(".py")]
+        return frozenset(w for p in paths for w in re.findall(r"test\w*", self.source(p, base=True) or ""))
 
     @cached_property
     def code_pairs(self) -> list[tuple[str, ast.Module, ast.Module]] | None:

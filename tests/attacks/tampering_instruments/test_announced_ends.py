@@ -203,3 +203,9 @@ def test_the_test_of_a_way_goes_where_nothing_but_its_branch_went(judge):
 )  # fmt: skip
 def test_the_end_of_a_way_covers_nothing_else(judge, test, code, goal):
     assert gone(judge, test, code, goal, BROKE, old_code=WAYS) == [Effect.BLOCKS]
+
+
+def test_a_setting_that_silences_the_warning_is_no_expectation(judge):
+    settings = {"pytest.ini": ("[pytest]\nfilterwarnings = error\n", "[pytest]\n")}
+    assert kept(judge, PLAIN, PLAIN, others=settings)
+    assert kept(judge, PLAIN, FRAMED, others=settings)

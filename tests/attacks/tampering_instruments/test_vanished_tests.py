@@ -299,6 +299,15 @@ def test_a_class_with_inherited_tests_gets_another_name(judge, merged, outcome, 
     assert set(seen) == found
 
 
+def test_a_new_test_of_a_renamed_class_replaces_none_that_nobody_sees(judge):
+    base = HEIR.replace("from shared", "from somewhere")  # the class that it is built on is in no file of the project
+    was = {f"{T}::TestF::test_own": "passed", f"{T}::TestF::test_far": "passed"}
+    now = {i.replace("TestF", "TestG"): "passed" for i in was}
+    assert not judge({T: base}, {T: base.replace("TestF", "TestG")}, was=was, now=now, restored=was)
+    after = base.replace("TestF", "TestG") + MORE.replace("test_more", "test_far")
+    assert set(judge({T: base}, {T: after}, was=was, now=now, restored=was)) == {"TEST_REMOVED"}
+
+
 @pytest.mark.parametrize("restored", [{f"{T}::TestF::test_two": "failed"}, {T: "failed"}, {}])
 def test_a_new_name_does_not_cover_inherited_tests_that_fail(judge, restored):
     was, now = {f"{T}::TestF::test_two": "passed"}, {f"{T}::TestG::test_two": "passed"}
