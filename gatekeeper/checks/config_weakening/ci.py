@@ -11,15 +11,14 @@ from gatekeeper.checks.config_weakening.ci_commands import (
     CARRIES,
     CHECKING,
     COMMANDS,
-    LOST,
     Row,
     command_lines,
     is_ci,
-    narrowing,
     runs_elsewhere,
 )
 from gatekeeper.checks.config_weakening.ci_successors import always, as_often, takes_over
 from gatekeeper.checks.config_weakening.ci_triggers import checks_nothing, narrowed_triggers
+from gatekeeper.checks.config_weakening.command_reach import LOST, narrowing
 from gatekeeper.checks.config_weakening.limits import permitted
 from gatekeeper.checks.config_weakening.matrix import in_every_row
 from gatekeeper.domain.evidence import Evidence

@@ -6,6 +6,7 @@ import configparser
 import re
 from typing import Any
 
+from gatekeeper.checks.config_weakening.command_reach import LOST, as_much
 from gatekeeper.domain.evidence import Evidence
 from gatekeeper.domain.tree import text
 from gatekeeper.domain.verdict import Effect
@@ -15,13 +16,9 @@ Row = tuple[str, str, Effect | None]
 """Code, what is said, and an effect where it is not that of the code."""
 COMMANDS = frozenset({"run", "script", "command", "before_script", "after_script", "bash", "powershell", "pwsh", "cmd"})
 """Keys under which the common systems have what is run."""
-LOST = re.compile(r"\|\|\s*(?:true|:|exit\s+0|echo\b|/bin/true|printf\b)|;\s*(?:true|:|exit\s+0)\s*$|^\s*set\s+\+e|--exit-zero|--no-fail\b|--exit-code[= ]0|\|\s*tee\b|\|\s*cat\b|&\s*$|--suppress-tests|--maxfail=0|--passWithNoTests", re.MULTILINE)  # fmt: skip
-"""A command whose failure is lost."""
-_NARROW = re.compile(
-    r"(?:^|\s)(?:-k|-m|--deselect|--ignore(?:-glob)?|--collect-only|--co|-p\s+no:|--lf|--sw|--no-cov|--cov-fail-under"
-    r"|--version|-V|--help|-h|--setup-plan|--setup-only|--fixtures|--markers)(?:[ =]|$)"
-)
 _ASKS_THE_TOOL = re.compile(r"\s--(?:version|help)\b")
+_FACTORS = re.compile(r"!?[\w.{},!-]+")
+"""What stands before a command of tox that runs in some environments only."""
 _INSTALLS = re.compile(r"\b(?:install|add|sync)\b")
 CHECKING = re.compile(r"\b(?:pytest|tox|nox|unittest|tests?|check|lint|mypy|pyright|ruff|flake8|pylint|black|isort|bandit|semgrep|coverage|jest|vitest|eslint|tsc|cargo|go|make|npm|yarn|pnpm|gradle|mvn|pre-commit|gatekeeper|verify|audit|zizmor|safety|codeql|sonar)\b", re.IGNORECASE)  # fmt: skip
 """Words of commands that check something."""
@@ -53,11 +50,6 @@ def command_lines(doc: Any) -> list[str]:
                 if r.strip() and not r.strip().startswith("#")
             ]
     return out
-
-
-def narrowing(line: str) -> int:
-    """How many options of a command choose less to be checked (`python -m` is none of them)."""
-    return len(_NARROW.findall(re.sub(r"\bpython[0-9.]*\s+-m\b", "", f" {line}")))
 
 
 _TASKS = {
@@ -100,13 +92,13 @@ def runs_elsewhere(evidence: Evidence, line: str) -> Effect | None:
         return None
     hooks = text(evidence.merged, ".pre-commit-config.yaml") or ""
     default: list[str] = []
+    other: list[str] = []
     if "ci:" in hooks or any(
         {"pre-commit", "prek", "pre-commit/action"} & {w.split("@")[0] for w in row} for row in started
     ):
-        default += [
-            str(v) for at, v in workflow_yaml.walk(workflow_yaml.load(hooks)) if at and at[-1] in ("id", "entry")
-        ]
-    other: list[str] = []
+        first, rest = _hooks(workflow_yaml.load(hooks))
+        default += first
+        other += rest
     if runs := [row for row in started if "tox" in row]:
         first, rest = _tox(text(evidence.merged, "tox.ini") or "", runs)
         default += first
@@ -120,10 +112,29 @@ def runs_elsewhere(evidence: Evidence, line: str) -> Effect | None:
                     row for row in content.splitlines() if not row.lstrip().startswith("#")
                 ]  # fmt: skip
     default, other = ([r for r in rows if not _ASKS_THE_TOOL.search(r)] for rows in (default, other))
-    for rows, effect in ((default, Effect.ADVISES), ([*default, *other], Effect.ASKS)):
-        if all(any(re.search(rf"(?<![\w-]){re.escape(t)}(?![\w-])", row) for row in rows) for t in tools):
-            return effect
-    return None
+    named = {t: re.compile(rf"(?<![\w-]){re.escape(t)}(?![\w-])") for t in tools}
+    if all(any(named[t].search(row) and as_much(line, row, t) for row in default) for t in tools):
+        return Effect.ADVISES
+    return Effect.ASKS if all(any(named[t].search(row) for row in (*default, *other)) for t in tools) else None
+
+
+def _hooks(doc: Any) -> tuple[list[str], list[str]]:
+    """(what runs over all files, what runs by hand, for some files or not on a server), each with its arguments."""
+    every: list[str] = []
+    other: list[str] = []
+    repos, ci = (doc.get("repos"), doc.get("ci")) if isinstance(doc, dict) else (None, None)
+    skipped = set(map(str, ci["skip"])) if isinstance(ci, dict) and isinstance(ci.get("skip"), list) else set()
+    for repo in repos if isinstance(repos, list) else ():
+        hooks = repo.get("hooks") if isinstance(repo, dict) else None
+        for hook in hooks if isinstance(hooks, list) else ():
+            if isinstance(hook, dict):
+                args = hook.get("args")
+                row = " ".join(
+                    [str(hook.get("entry") or hook.get("id")), *map(str, args if isinstance(args, list) else ())]
+                )
+                less = {"stages", "files", "exclude", "types", "types_or"} & set(hook) or hook.get("id") in skipped
+                (other if less else every).append(row)
+    return every, other
 
 
 def started(evidence: Evidence, tool: str) -> bool:
@@ -187,5 +198,11 @@ def _tox(content: str, runs: list[list[str]]) -> tuple[list[str], list[str]]:
                 if not r.strip().startswith(("#", "-"))
             ]
             by_default = bare and (not name or re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", listed))
-            (default if by_default or name in named or (not name and named) else other).extend(rows)
+            lost = parser.get(section, "ignore_outcome", fallback="") or ""
+            runs_it = lost.strip().lower() in ("", "false") and (by_default or name in named or (not name and named))
+            for row in rows:
+                factors, _, rest = row.partition(": ")
+                only = _FACTORS.fullmatch(factors.strip()) is not None and bool(rest.strip())
+                listed_so = only and re.search(rf"(?<![\w-]){re.escape(factors.strip())}(?![\w-])", listed)
+                (default if runs_it and (not only or listed_so) else other).append(rest if only else row)
     return default, other

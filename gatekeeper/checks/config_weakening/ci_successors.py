@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from gatekeeper.checks.config_weakening.ci_commands import CHECKING, COMMANDS, command_lines, narrowing, program
+from gatekeeper.checks.config_weakening.ci_commands import CHECKING, COMMANDS, command_lines, program
 from gatekeeper.checks.config_weakening.ci_triggers import events, narrowed_triggers
+from gatekeeper.checks.config_weakening.command_reach import narrowing
 
 _INSTALL = re.compile(r"(?:pip|python -m pip|npm (?:ci|install)|uv (?:sync|pip)|after_success|coveralls|codecov)\b")
 _NO_CODE = re.compile(

@@ -908,3 +908,67 @@ def test_ci_in_place_of_another_runs_as_often_and_in_every_case(old, new, effect
     found = check(tree_evidence({old: before}, {old: None, NEXT: f"name: next\n{new}"}))
     found = [f for f in found if f.path == old]
     assert [(f.code, f.effect.value) for f in found] == ([("CI_CHECK_REMOVED", effect)] if effect else [])
+
+
+LINTED = CI.replace("ruff check .", "flake8 --ignore=E501 .")
+BY_TOX = CI.replace("ruff check .", "tox")
+
+
+def _tox_ini(command, *, envs="py, lint", more=""):
+    return (
+        f"[tox]\nenv_list = {envs}\n\n[testenv]\ncommands = pytest\n\n[testenv:lint]\n{more}commands =\n    {command}\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("ini", "effect"),
+    [
+        (_tox_ini("flake8 --ignore=E501 ."), None),
+        (_tox_ini("flake8 ."), None),
+        (_tox_ini("flake8 --show-source {posargs:.}"), None),
+        (_tox_ini("python -m flake8"), None),
+        (_tox_ini("lint: flake8 ."), None),
+        (_tox_ini("flake8 --ignore=E501 src"), "asks"),
+        (_tox_ini("flake8 {posargs:src}"), "asks"),
+        (_tox_ini("flake8 --ignore=E501,F401 ."), "asks"),
+        (_tox_ini("flake8 --extend-ignore=F ."), "asks"),
+        (_tox_ini("flake8 --extend-exclude=src ."), "asks"),
+        (_tox_ini("flake8 --select=E9 ."), "asks"),
+        (_tox_ini("flake8 --max-line-length=999 ."), "asks"),
+        (_tox_ini("flake8 --exit-zero ."), "asks"),
+        (_tox_ini("flake8 --config=lax.ini ."), "asks"),
+        (_tox_ini("bash -c 'flake8 . || true'"), "asks"),
+        (_tox_ini("flake8 .", envs="py"), "asks"),
+        (_tox_ini("other: flake8 ."), "asks"),
+        (_tox_ini("flake8 .", more="ignore_outcome = true\n"), "asks"),
+        (_tox_ini("- flake8 ."), "blocks"),
+        (_tox_ini("flake8 --version"), "blocks"),
+        (_tox_ini("true", more="deps = flake8\n"), "blocks"),
+    ],
+)
+def test_a_task_runner_that_runs_by_itself_looks_at_as_much_as_before(ini, effect):
+    found = check(tree_evidence({W: LINTED}, {W: BY_TOX, "tox.ini": ini}))
+    code = "CI_CHECK_REMOVED" if effect == "blocks" else "CI_CHANGED"
+    assert [(f.code, f.effect.value) for f in found] == ([(code, effect)] if effect else [])
+
+
+@pytest.mark.parametrize(
+    ("more", "effect"),
+    [
+        ("", None),
+        ("        args: [--show-source]\n", None),
+        ("        args: [--exit-zero]\n", "asks"),
+        ("        args: [--extend-ignore=F]\n", "asks"),
+        ("        files: ^docs/\n", "asks"),
+        ("        exclude: .*\n", "asks"),
+        ("        stages: [manual]\n", "asks"),
+    ],
+)
+def test_a_hook_that_ci_starts_looks_at_as_much_as_before(more, effect):
+    hooks = f"repos:\n  - repo: x\n    hooks:\n      - id: flake8\n{more}"
+    after = {
+        W: LINTED.replace("flake8 --ignore=E501 .", "pre-commit run --all-files"),
+        ".pre-commit-config.yaml": hooks,
+    }
+    found = check(tree_evidence({W: LINTED}, after))
+    assert [(f.code, f.effect.value) for f in found] == ([("CI_CHANGED", effect)] if effect else [])

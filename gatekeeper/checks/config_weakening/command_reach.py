@@ -1,0 +1,63 @@
+"""How much a command looks at and whether its result counts: by itself, and beside one in whose place it stands."""
+
+from __future__ import annotations
+
+import re
+
+LOST = re.compile(r"\|\|\s*(?:true|:|exit\s+0|echo\b|/bin/true|printf\b)|;\s*(?:true|:|exit\s+0)\s*$|^\s*set\s+\+e|--exit-zero|--no-fail\b|--exit-code[= ]0|\|\s*tee\b|\|\s*cat\b|&\s*$|--suppress-tests|--maxfail=0|--passWithNoTests", re.MULTILINE)  # fmt: skip
+"""A command whose failure is lost."""
+_NARROW = re.compile(
+    r"(?:^|\s)(?:-k|-m|--deselect|--ignore(?:-glob)?|--collect-only|--co|-p\s+no:|--lf|--sw|--no-cov|--cov-fail-under"
+    r"|--version|-V|--help|-h|--setup-plan|--setup-only|--fixtures|--markers)(?:[ =]|$)"
+)
+_POSARGS = re.compile(r"\{posargs(?::([^{}]*))?\}")
+_FOLDERS = re.compile(r"\{(?:toxinidir|tox_root)\}/?")
+_PARTS = re.compile(r"&&|\|\||[;|]")
+_LAX = re.compile(
+    r"--?(?:(?:extend-)?(?:ignore|exclude|select|per-file-ignores|disable|skip|allow|omit|config|rcfile|severity|confidence)\S*|(?:max|min|fail)-\S+"
+    r"|exit-zero|no-\S+|from-first|diff|changed\S*|baseline\S*|isolated|c|k|m|s|x|e)(?:=\S*)?"
+)
+"""Options that may choose less, or another measure; what they mean to a tool is not known here."""
+_SELECT_TESTS = frozenset({"pytest", "py.test", "unittest", "coverage", "nose2", "trial"})
+
+
+def narrowing(line: str) -> int:
+    """How many options of a command choose less to be checked (`python -m` is none of them)."""
+    return len(_NARROW.findall(re.sub(r"\bpython[0-9.]*\s+-m\b", "", f" {line}")))
+
+
+def as_much(line: str, row: str, tool: str) -> bool:
+    """True where `tool` in `row` has no option to find less that `line` had not, and looks at the same paths or at more."""
+    if LOST.search(row) or narrowing(row) > narrowing(line):
+        return False
+    before, after = (_told(x, tool) for x in (line, row))
+    if after is None or before is None:
+        return False
+    if any(_LAX.fullmatch(w) for w in after if w not in before):
+        return False
+    looked, looks = (_paths(words) for words in (before, after))
+    if not looks:
+        return True
+    if tool in _SELECT_TESTS:
+        return not any(re.search(r"::|\.py$", p) and p not in looked for p in looks)
+    return bool(looked or "." in looks) and all(
+        "." in looks or any(f"{p}/".startswith(f"{q}/") for q in looks) for p in looked
+    )
+
+
+def _told(command: str, tool: str) -> list[str] | None:
+    """The words after the tool; None where it is not there."""
+    plain = _FOLDERS.sub("", _POSARGS.sub(lambda m: m.group(1) or "", command))
+    for part in _PARTS.split(plain):
+        words = part.split()
+        names = [w.rsplit("/", 1)[-1] for w in words]
+        if tool in names:
+            return words[names.index(tool) + 1 :]
+    return None
+
+
+def _paths(words: list[str]) -> list[str]:
+    """Words that are no options; the values of options stand among them and make it stricter."""
+    return [
+        w.removeprefix("./").rstrip("/") or "." for w in words if not w.startswith("-") and w not in ("check", "run")
+    ]
