@@ -20,13 +20,17 @@ class MemoryDurable:
     def __init__(
         self, steps: Mapping[str, Callable[..., Any]], listener: Listener | None = None, workers: int | None = None
     ) -> None:
-        self._steps = steps
+        self._steps = dict(steps)
         self._listener = listener
         # A step thread spawns a sandbox and waits for it in the same thread: the kernel ties the sandbox's
         # death signal to that thread, so it must live as long as the child.
         self._workers = workers or max(2, os.cpu_count() or 1) + 1
         self._ahead: dict[str, tuple[tuple[Any, ...], Future[Any]]] = {}
         self.timings_ms: dict[str, float] = {}
+
+    def extend(self, steps: Mapping[str, Callable[..., Any]]) -> None:
+        """Further steps, for one that was made with those alone that are to begin ahead."""
+        self._steps |= steps
 
     def ahead(self, names: Sequence[str], *args: Any) -> None:
         """Begin these steps now, in a thread: the first with `args`, each other with the result of the one before.

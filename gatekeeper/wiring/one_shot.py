@@ -22,6 +22,7 @@ from gatekeeper.wiring import early, engines, machine, signers
 
 if TYPE_CHECKING:
     from gatekeeper.adapters.file_reports import FileReports
+    from gatekeeper.adapters.git_mirror import GitMirror
     from gatekeeper.workflow.tools import Tools
 
 
@@ -35,6 +36,7 @@ def check_tools(
     measure_s: float | None = None,
     workers: list[Callable[[], object]] | None = None,
     preparations: list[Callable[[], object]] | None = None,
+    git: GitMirror | None = None,
     run_began: Callable[[], object] | None = None,
 ) -> Iterator[Tools]:
     """Tools of `gatekeeper check`: mode local, local key, everything in this process.
@@ -61,7 +63,7 @@ def check_tools(
         if preparations is not None:
             preparations.append(box.prepare)
         yield Tools(
-            git=engines.git_repositories(where),
+            git=git or engines.git_repositories(where),
             environments=engines.environment_builder(where),
             toolchains=engines.toolchains(where),
             sandbox=box,
@@ -100,7 +102,7 @@ def check(
     `UsageError` alone: whatever else goes wrong, setting up included, is an undecided outcome.
     """
     from gatekeeper.adapters.memory_durable import MemoryDurable
-    from gatekeeper.workflow.pipeline import crash, load_late_steps, step_table, verify
+    from gatekeeper.workflow.steps import checkout
 
     def listen(state: str, detail: Mapping[str, Any]) -> None:
         if state == "ATTEST":  # ending takes a moment
@@ -108,33 +110,43 @@ def check(
         listener(state, detail)
 
     def run_began() -> None:
+        from gatekeeper.workflow.pipeline import load_late_steps
+
         # The tests' own run is waited for: what comes after it is imported meanwhile, and not a moment earlier, since
         # whatever is imported holds up what the start of a run needs.
-        while late:
-            beside(*late.pop())
+        if not later:
+            later.append(True)
+            beside(load_late_steps, signers.load_signing_code)
 
     submission = replace(submission, run_id=machine.new_id())
     timings: dict[str, float] = {}
-    late = [(load_late_steps, signers.load_signing_code)]
+    later: list[bool] = []
     workers: list[Callable[[], object]] = []
     preparations: list[Callable[[], object]] = []
     try:
+        where = paths()
+        git = engines.git_repositories(where)
+        durable = MemoryDurable(checkout.steps(git), listen)
+        timings = durable.timings_ms
+        if _readable(submission):  # nobody should wait for a fetch to hear that the ticket is broken
+            # Beside everything else that is still to be imported and read.
+            durable.ahead(("fetch", "checkout"), replace(submission, approvals=()))
+        from gatekeeper.workflow.pipeline import step_table, verify
+
         with check_tools(
-            paths(),
+            where,
             trust=trust,
             publish=publish,
             timeout_s=timeout_s,
             measure_s=measure_s,
             workers=workers,
             preparations=preparations,
+            git=git,
             run_began=run_began,
         ) as tools:
             submission = replace(submission, approvals=(*submission.approvals, *_stored_approvals(tools, submission)))
-            durable = MemoryDurable(step_table(tools), listen)
-            timings = durable.timings_ms
-            if _readable(submission):  # nobody should wait for a fetch to hear that the ticket is broken
-                durable.ahead(("fetch", "checkout"), submission)  # beside the reading of the claim
-                beside(*preparations)
+            durable.extend(step_table(tools))
+            beside(*preparations)
             timings["start"] = round((time.perf_counter() - begun) * 1000, 1)
             outcome = verify(durable, submission, mode=Mode.LOCAL, started=started)
     except UsageError:
@@ -142,6 +154,8 @@ def check(
     except GatekeeperError as error:
         outcome = _undecided(submission, from_error(error))
     except Exception as error:
+        from gatekeeper.workflow.pipeline import crash
+
         outcome = _undecided(submission, crash(error))
     return replace(outcome, timings_ms={**timings, "total": round((time.perf_counter() - begun) * 1000, 1)})
 

@@ -36,8 +36,6 @@ def step_table(tools: Tools) -> dict[str, Callable[..., Any]]:
     """The steps by name, bound to their tools, for a `Durable` to run."""
     steps: dict[str, Callable[..., Any]] = {
         "intake": intake.run,
-        "fetch": checkout.fetch,
-        "checkout": checkout.run,
         "plan": plan.run,
         "environment": rerun.environment,
         "rerun": rerun.one,
@@ -50,7 +48,7 @@ def step_table(tools: Tools) -> dict[str, Callable[..., Any]]:
         "decide": _decide,
         "attest": _attest_step,
     }
-    return {name: partial(function, tools) for name, function in steps.items()}
+    return checkout.steps(tools.git) | {name: partial(function, tools) for name, function in steps.items()}
 
 
 def load_late_steps() -> None:
@@ -151,7 +149,8 @@ def _verify(durable: Durable, progress: _Progress, started: float) -> Outcome:
     sent: intake.Intake = durable.step("intake", submission)
     progress.ticket = sent.ticket
     durable.note("CHECKOUT")
-    fetched: checkout.Fetched = durable.step("fetch", submission)
+    # What people say of it does not matter to the fetch, and may still be on its way when that begins.
+    fetched: checkout.Fetched = durable.step("fetch", replace(submission, approvals=()))
     progress.base, progress.head = fetched.mirror.base, fetched.mirror.head
     found: checkout.Checkout = durable.step("checkout", fetched)
     progress.merge_tree = found.change.merge_tree

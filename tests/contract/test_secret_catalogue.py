@@ -131,6 +131,17 @@ def test_ordinary_text_needs_few_parts(parted):
     assert len(list(parted.scanners(text, text.encode()))) == 1
 
 
+def test_much_text_is_read_by_all_rules_at_once(cache, monkeypatch):
+    monkeypatch.setattr(catalogue, "MUCH", 1000)
+    engine = SecretEngine(cache, b"p" * 32)
+    key = "ghp_" + "mx6T55Bn27kvsEsB2jSW" + "5R3UfG8TuQSEqSal"
+    words = "# words\n" * 60
+    for number in range(4):
+        rows = engine.scan(f"f{number}.py", f"x = {number}\n{words}token = '{key}'\n".encode())
+        assert [row["line"] for row in rows] == [62]
+    assert [part.ids for part in engine._rules._parts] == [engine._rules.ids]
+
+
 def test_catalogue_that_others_could_have_written_is_not_used(cache):
     folder = cache / catalogue._name()
     for place in (folder, folder / "index.json"):

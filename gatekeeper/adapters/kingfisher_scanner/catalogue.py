@@ -32,6 +32,8 @@ KEPT = 3
 """Catalogues of other versions that stay on disk."""
 LARGE = 500
 """Size (`patterns.size`) of a rule that takes as long to load as some hundred others, and has a part to itself."""
+MUCH = 1_000_000
+"""Characters in which words were looked for, from where on all rules together are cheaper."""
 ENCODED = re.compile(rb"[A-Za-z0-9+/_-]{24,}")
 """What the engine might take for base64 and read through decoded."""
 
@@ -56,11 +58,20 @@ class Part:
 
 
 class Catalogue:
-    """The parts of all rules; each is loaded at the first text that needs it and then kept."""
+    """The parts of all rules; each is loaded at the first text that needs it and then kept.
 
-    def __init__(self, parts: list[Part], compiled: Path, cache_status: str, ids: frozenset[str]) -> None:
-        """`compiled` is the engine's cache; a part with a scanner is loaded already. `ids` are those of all rules."""
-        self._parts, self._compiled = parts, compiled
+    Looking for words has its price too: after `MUCH` text all rules are loaded at once, which then costs less.
+    """
+
+    def __init__(
+        self, parts: list[Part], compiled: Path, cache_status: str, ids: frozenset[str], cache: Path | None = None
+    ) -> None:
+        """`compiled` is the engine's cache; a part with a scanner is loaded already. `ids` are those of all rules, and
+        `cache` is where all of them are found together (None: they are).
+        """
+        self._parts, self._compiled, self._cache = parts, compiled, cache
+        self._looked = 0
+        self._last: tuple[bytes, list[Part]] = (b"", [part for part in parts if not part.needs])
         self.cache_status = cache_status
         self.ids = ids
 
@@ -69,12 +80,13 @@ class Catalogue:
 
         Raises what the engine raises, and `ValueError` where a part lost rules.
         """
-        folded: str | None = None
-        for part in self._parts:
-            if part.needs:
-                folded = _searchable(text, data) if folded is None else folded
-                if not part.needed(folded):
-                    continue
+        if data != self._last[0]:  # each text is looked through more than once
+            folded = _searchable(text, data) if self._cache is not None else ""
+            self._looked += len(folded)
+            if self._cache is not None and self._looked > MUCH:
+                self._parts, self._cache = whole(self._cache)._parts, None
+            self._last = data, [part for part in self._parts if part.needed(folded)]
+        for part in self._last[1]:
             if part.scanner is None:
                 part.scanner = _scanner(part, self._compiled)
             yield part.scanner
@@ -104,7 +116,7 @@ def opened(cache: Path) -> Catalogue | None:
     for part in parts:
         if not part.needs:
             part.scanner = _scanner(part, compiled)
-    return Catalogue(parts, compiled, "loaded", frozenset().union(*(part.ids for part in parts)))
+    return Catalogue(parts, compiled, "loaded", frozenset().union(*(part.ids for part in parts)), cache)
 
 
 def make(cache: Path) -> None:

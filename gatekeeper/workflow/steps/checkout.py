@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
 from gatekeeper.domain.change import Change
 from gatekeeper.domain.instruments import SETTINGS_FILE
-from gatekeeper.domain.ports import Mirror
+from gatekeeper.domain.ports import GitRepositories, Mirror
 from gatekeeper.domain.settings import Settings
 from gatekeeper.domain.submission import Submission
 from gatekeeper.domain.tree import EXECUTABLE, REGULAR
 from gatekeeper.errors import CouldNotCheck, InputError
 from gatekeeper.formats.settings import parse_settings
 from gatekeeper.records import dataclass, replace
-from gatekeeper.workflow.tools import Tools
 
 
 @dataclass(frozen=True)
@@ -32,21 +35,26 @@ class Checkout:
     settings: Settings
 
 
-def fetch(tools: Tools, submission: Submission) -> Fetched:
+def steps(git: GitRepositories) -> dict[str, Callable[..., Any]]:
+    """Both steps by name: they need no other tool, so that a caller may begin them before it has one."""
+    return {"fetch": partial(fetch, git), "checkout": partial(run, git)}
+
+
+def fetch(git: GitRepositories, submission: Submission) -> Fetched:
     """Bring the commits into the gate's own mirror."""
-    mirror = tools.git.fetch(submission.repository, submission.target_ref, submission.head, submission.bundle)
+    mirror = git.fetch(submission.repository, submission.target_ref, submission.head, submission.bundle)
     return Fetched(mirror, submission.repository_uri)
 
 
-def run(tools: Tools, fetched: Fetched) -> Checkout:
+def run(git: GitRepositories, fetched: Fetched) -> Checkout:
     """Describe the merge and read the settings from the target tip, never from head.
 
     Raises `NotMergeable`, `InputError` (TREE_HOSTILE) and `CouldNotCheck` (SETTINGS_MALFORMED, blame environment).
     """
-    change = tools.git.describe(fetched.mirror)
+    change = git.describe(fetched.mirror)
     if fetched.uri:
         change = replace(change, repository=fetched.uri)
-    base = tools.git.tree(fetched.mirror, change.base_tree)
+    base = git.tree(fetched.mirror, change.base_tree)
     entry = base.entries.get(SETTINGS_FILE)
     settings = Settings()
     if entry is not None:

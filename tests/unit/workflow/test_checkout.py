@@ -23,6 +23,6 @@ def test_the_bundle_is_handed_to_git_beside_the_registered_source(bundle: str | 
 
     world.git.fetch = record  # type: ignore[method-assign]
     submission = Submission("/registered", "main", "b" * 40, ticket(), None, repository_uri="https://example.org/r")
-    fetched = checkout.fetch(world.tools(), replace(submission, bundle=bundle))
+    fetched = checkout.fetch(world.tools().git, replace(submission, bundle=bundle))
     assert seen == [("/registered", "main", "b" * 40, bundle)]
     assert fetched.uri == "https://example.org/r"
