@@ -93,7 +93,9 @@ def _repository(directory: Path) -> int:
         print(f"written  {path}")
     print(
         "Commit .gatekeeper.toml on the protected branch. Ticket and claim are no part of the repository: keep them out of\n"
-        "commits. Then: gatekeeper check --repo . --head <sha> --ticket ticket.json --claim claim.json"
+        "commits. When the work is committed, its author runs the tests and writes the claim anew:\n"
+        f"  gatekeeper claim --summary 'What was done' -- {_bare(command)}\n"
+        "Then: gatekeeper check --repo . --head <sha> --ticket ticket.json --claim claim.json"
     )
     return 0
 
@@ -111,6 +113,14 @@ def _runner(directory: Path) -> tuple[str, str]:
         runner = next((r for r in ("vitest", "jest") if f'"{r}"' in text), "node")
         return runner, {"node": "node --test", "jest": "npx jest", "vitest": "npx vitest run"}[runner]
     return "pytest", "python -m pytest -q --junitxml=report.xml"
+
+
+def _bare(command: str) -> str:
+    """The command as words of `gatekeeper claim`: one argument where a shell is needed, pytest without its report."""
+    import shlex
+
+    command = command.removesuffix(" --junitxml=report.xml")
+    return shlex.quote(command) if ">" in command else command
 
 
 def _machine() -> int:

@@ -48,3 +48,18 @@ def test_files_that_are_there_stay(tmp_path):
     (tmp_path / "ticket.json").write_text("mine")
     assert _repository(tmp_path) == 0
     assert (tmp_path / "ticket.json").read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    ("name", "command"),
+    [
+        ("README.md", "-- python -m pytest -q\n"),
+        ("go.mod", "-- 'go test -json ./... > report.json'\n"),
+        ("package.json", "-- node --test\n"),
+    ],
+)
+def test_it_says_how_the_author_makes_the_claim(tmp_path, capsys, name, command):
+    (tmp_path / ".git").mkdir()
+    (tmp_path / name).write_text("{}")
+    assert _repository(tmp_path) == 0
+    assert f"gatekeeper claim --summary 'What was done' {command}" in capsys.readouterr().out
