@@ -1,4 +1,4 @@
-"""What loads longest is started before a one-shot check's own imports: the secret rules (half a second of one core) and
+"""What loads longest is started before a one-shot check's own imports: the first secret rules and
 the policy's interpreter.
 
 The only state of a module in this package: the workers that were begun, until somebody takes them.
