@@ -57,7 +57,9 @@ def register(app: typer.Typer) -> None:
         allow_dirty: Annotated[
             bool, typer.Option("--allow-dirty", help="Claim although the work tree is not the commit.")
         ] = False,
-        output: Annotated[Path, typer.Option(help="Where to write the claim.")] = Path("claim.json"),
+        output: Annotated[Path, typer.Option(help="Where to write the claim; - for standard output.")] = Path(
+            "claim.json"
+        ),
     ) -> int:
         """Run the tests as you would, and write claim.json: the commit, the command, its exit status and its report.
 
@@ -84,7 +86,7 @@ def register(app: typer.Typer) -> None:
         if exit_code is not None:
             done = _Done(exit_code, tuple(_report(p) for p in junit or ()))
         else:
-            done = _run(work, asked, junit or [])
+            done = _run(work, asked, junit or [], aside=_to_stdout(output))
         if asked.run and _resolved(work.root, "HEAD", "--head") != work.commit:
             raise UsageError(
                 "CLAIM_OTHER_COMMIT", "The command moved HEAD, so it is not known which commit it was run on."
@@ -99,7 +101,11 @@ def register(app: typer.Typer) -> None:
         )
         _warn(asked, done, verify)
         try:
-            output.write_bytes(data)
+            if _to_stdout(output):
+                sys.stdout.write(data.decode("ascii"))
+                sys.stdout.flush()
+            else:
+                output.write_bytes(data)
         except OSError as error:
             raise UsageError(
                 "USAGE",
@@ -132,6 +138,10 @@ class _Asked:
 class _Done:
     exit_code: int
     reports: tuple[bytes, ...]
+
+
+def _to_stdout(output: Path) -> bool:
+    return str(output) == "-"
 
 
 def _say(words: str) -> None:
@@ -256,7 +266,7 @@ def _reports(asked: _Asked, junit: list[Path]) -> list[Path]:
     return [Path(own)] if own else junit
 
 
-def _run(work: _WorkTree, asked: _Asked, junit: list[Path]) -> _Done:
+def _run(work: _WorkTree, asked: _Asked, junit: list[Path], *, aside: bool) -> _Done:
     """Run the command and take in its reports; pytest is asked for one where none is named."""
     import tempfile
 
@@ -267,10 +277,10 @@ def _run(work: _WorkTree, asked: _Asked, junit: list[Path]) -> _Done:
         extra = Path(folder) / "report.xml"
         if not wanted and is_pytest(asked.recorded) and takes_report(asked.recorded):
             _say(f"pytest is run with --junit-xml={extra} as well; the claim tells the command without it.")
-            code = _started(work.root, asked, f"--junit-xml={extra}")
+            code = _started(work.root, asked, f"--junit-xml={extra}", aside=aside)
             return _Done(code, (_report(extra),) if extra.is_file() else ())
     places = [(path, [_place(p) for p in dict.fromkeys((Path.cwd() / path, work.root / path))]) for path in wanted]
-    code = _started(work.root, asked, "")
+    code = _started(work.root, asked, "", aside=aside)
     return _Done(code, tuple(_report(_fresh(path, before, code)) for path, before in places))
 
 
@@ -305,8 +315,11 @@ def _fresh(path: Path, places: list[_Place], code: int) -> Path:
     raise UsageError("CLAIM_REPORT_NOT_WRITTEN", f"The report {str(path)!r} {what} (exit status {code}).")
 
 
-def _started(root: Path, asked: _Asked, option: str) -> int:
-    """The exit status, as a shell would tell it. Raises `UsageError` (CLAIM_COMMAND_NOT_RUN)."""
+def _started(root: Path, asked: _Asked, option: str, *, aside: bool) -> int:
+    """The exit status, as a shell would tell it. Raises `UsageError` (CLAIM_COMMAND_NOT_RUN).
+
+    `aside`: standard output is for the claim alone, so the command writes to standard error.
+    """
     if asked.words:
         words = [*asked.words, option] if option else list(asked.words)
         words = ["env", *words] if _ENV.match(words[0]) else words
@@ -317,7 +330,7 @@ def _started(root: Path, asked: _Asked, option: str) -> int:
     env = {k: v for k, v in os.environ.items() if (k, v) != ("TYPER_USE_RICH", "0")}
     sys.stdout.flush()
     try:
-        code = subprocess.run(words, cwd=root, env=env, check=False).returncode
+        code = subprocess.run(words, cwd=root, env=env, stdout=2 if aside else None, check=False).returncode
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else str(error)
         misplaced = len(asked.words) > 1 and " " in asked.words[0]

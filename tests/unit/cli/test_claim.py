@@ -255,3 +255,11 @@ def test_from_a_directory_below_the_command_runs_in_the_root(tree, monkeypatch):
     monkeypatch.chdir(tree.path / "below")
     assert claim("--junit", "report.xml", f"{WRITE} {shlex.quote(GREEN)} 0") == 0
     assert written()[0]["junit_xml"] == GREEN
+
+
+def test_standard_output_is_the_claims_alone_where_it_is_asked_for_there(tree, capfd):
+    assert claim("--output", "-", "--", "echo noise; exit 5") == 0
+    out, err = capfd.readouterr()
+    assert json.loads(out)["commands"] == [{"cmd": "echo noise; exit 5", "exit_code": 5}]
+    assert "noise\n" in err
+    assert not (tree.path / "-").exists()
