@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from sandbox_runs import LIMITS, Runs, usable_runs
 
-from gatekeeper.adapters.bubblewrap_sandbox import BubblewrapSandbox
+from gatekeeper.adapters.bubblewrap_sandbox import BubblewrapSandbox, cgroups
 from gatekeeper.config import Paths
 from gatekeeper.domain.testrun import Outcome, Termination
 from gatekeeper.domain.ticket import Suite
@@ -300,3 +300,35 @@ def test_a_proven_sandbox_is_not_proven_again(runs: Runs) -> None:
     assert len(marks) == 1
     BubblewrapSandbox(runs.paths).engine()
     assert sorted(runs.paths.runtime.glob("proven-*")) == marks
+
+
+def test_what_prepares_a_run_leaves_no_group_and_no_process(runs: Runs) -> None:
+    box = BubblewrapSandbox(runs.paths)
+    hierarchy = cgroups.find()
+    before = children()
+    box.prepare()
+    assert children() == before
+    for place in hierarchy.places if hierarchy is not None else ():
+        assert list(place.glob(f"gatekeeper-{os.getpid()}-*")) == []
+
+
+def test_machine_without_groups_and_machine_without_bubblewrap(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(CouldNotCheck) as caught:
+        BubblewrapSandbox(runs.paths, program=runs.paths.state / "none").prepare()
+    assert caught.value.code == "SANDBOX_UNAVAILABLE"
+    monkeypatch.setattr(cgroups, "find", lambda: None)
+    BubblewrapSandbox(runs.paths).prepare()
+
+
+def test_whoever_waits_for_the_start_of_a_run_hears_it_before_its_end_and_not_of_a_proof(runs: Runs) -> None:
+    heard: list[bool] = []
+    box = BubblewrapSandbox(runs.paths, started=lambda: heard.append(len(children()) > 0))
+    box.engine()
+    assert heard == []
+    box.run(runs.request(runs.tree({"go.sh": "exit 0\n"}), Suite("s", command="sh go.sh")))
+    assert heard == [True]
+
+
+def children() -> list[str]:
+    """Process ids of this process's children."""
+    return Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()

@@ -70,3 +70,10 @@ def test_what_follows_a_failed_step_is_never_begun():
     with pytest.raises(InputError):
         made.step("fetch", 1)
     assert [name for name, _, _ in ran] == ["fetch"]
+
+
+def test_steps_that_come_later_are_found_beside_those_begun_ahead():
+    made, _ = durable(fetch=lambda x: x + 1)
+    made.ahead(("fetch",), 1)
+    made.extend({"plan": lambda y: y * 3})
+    assert made.step("plan", made.step("fetch", 1)) == 6
