@@ -10,10 +10,8 @@ from gatekeeper.checks.config_weakening.ci_triggers import events, narrowed_trig
 from gatekeeper.checks.config_weakening.command_reach import narrowing
 
 _INSTALL = re.compile(r"(?:pip|python -m pip|npm (?:ci|install)|uv (?:sync|pip)|after_success|coveralls|codecov)\b")
-_NO_CODE = re.compile(
-    r"docs?(?:/\*{0,2})?|(?:\*\*/)?\*\.(?:md|rst|txt)|(?:README|CHANGES|CHANGELOG|LICENSE|AUTHORS)[\w.*]*"
-)
-_ALWAYS = re.compile(r"\s*(?:\$\{\{\s*)?(?:true|always\(\)|success\(\)|!\s*cancelled\(\))(?:\s*\}\})?\s*")
+_NO_CODE = r"docs?(?:/\*{0,2})?|(?:\*\*/)?\*\.(?:md|rst|txt)|(?:README|CHANGES|CHANGELOG|LICENSE|AUTHORS)[\w.*]*"
+_ALWAYS = r"\s*(?:\$\{\{\s*)?(?:true|always\(\)|success\(\)|!\s*cancelled\(\))(?:\s*\}\})?\s*"
 
 
 def as_often(old: dict[str, Any], new: dict[str, Any], target: str) -> bool:
@@ -36,7 +34,7 @@ def _unbounded(given: Any, event: str, target: str) -> bool:
         return False
     if "types" in named and not {"opened", "synchronize"} <= named["types"]:
         return False
-    return "branches-ignore" not in named and all(map(_NO_CODE.fullmatch, named.get("paths-ignore", set())))
+    return "branches-ignore" not in named and all(re.fullmatch(_NO_CODE, p) for p in named.get("paths-ignore", ()))
 
 
 def always(doc: dict[str, Any]) -> list[str]:
@@ -46,14 +44,14 @@ def always(doc: dict[str, Any]) -> list[str]:
     for job in jobs.values() if isinstance(jobs, dict) else ():
         steps = job.get("steps") if isinstance(job, dict) and isinstance(jobs, dict) and _free(job, jobs) else None
         for step in steps if isinstance(steps, list) else ():
-            if isinstance(step, dict) and _ALWAYS.fullmatch(str(step.get("if", "true"))):
+            if isinstance(step, dict) and re.fullmatch(_ALWAYS, str(step.get("if", "true"))):
                 out += command_lines({k: v for k, v in step.items() if k in COMMANDS})
     return out
 
 
 def _free(job: Any, jobs: dict[str, Any], depth: int = 0) -> bool:
     """Neither the job nor one that it waits for has a condition, and its failures count."""
-    if not isinstance(job, dict) or depth > 10 or not _ALWAYS.fullmatch(str(job.get("if", "true"))):
+    if not isinstance(job, dict) or depth > 10 or not re.fullmatch(_ALWAYS, str(job.get("if", "true"))):
         return False
     needs = job.get("needs") or []
     return "continue-on-error" not in job and all(

@@ -10,10 +10,10 @@ _NARROW = re.compile(
     r"(?:^|\s)(?:-k|-m|--deselect|--ignore(?:-glob)?|--collect-only|--co|-p\s+no:|--lf|--sw|--no-cov|--cov-fail-under"
     r"|--version|-V|--help|-h|--setup-plan|--setup-only|--fixtures|--markers)(?:[ =]|$)"
 )
-_POSARGS = re.compile(r"\{posargs(?::([^{}]*))?\}")
-_FOLDERS = re.compile(r"\{(?:toxinidir|tox_root)\}/?")
-_PARTS = re.compile(r"&&|\|\||[;|]")
-_LAX = re.compile(
+_POSARGS = r"\{posargs(?::([^{}]*))?\}"
+_FOLDERS = r"\{(?:toxinidir|tox_root)\}/?"
+_PARTS = r"&&|\|\||[;|]"
+_LAX = (
     r"--?(?:(?:extend-)?(?:ignore|exclude|select|per-file-ignores|disable|skip|allow|omit|config|rcfile|severity|confidence)\S*|(?:max|min|fail)-\S+"
     r"|exit-zero|no-\S+|from-first|diff|changed\S*|baseline\S*|isolated|c|k|m|s|x|e)(?:=\S*)?"
 )
@@ -33,7 +33,7 @@ def as_much(line: str, row: str, tool: str) -> bool:
     before, after = (_told(x, tool) for x in (line, row))
     if after is None or before is None:
         return False
-    if any(_LAX.fullmatch(w) for w in after if w not in before):
+    if any(re.fullmatch(_LAX, w) for w in after if w not in before):
         return False
     looked, looks = (_paths(words) for words in (before, after))
     if not looks:
@@ -47,8 +47,8 @@ def as_much(line: str, row: str, tool: str) -> bool:
 
 def _told(command: str, tool: str) -> list[str] | None:
     """The words after the tool; None where it is not there."""
-    plain = _FOLDERS.sub("", _POSARGS.sub(lambda m: m.group(1) or "", command))
-    for part in _PARTS.split(plain):
+    plain = re.sub(_FOLDERS, "", re.sub(_POSARGS, lambda m: m.group(1) or "", command))
+    for part in re.split(_PARTS, plain):
         words = part.split()
         names = [w.rsplit("/", 1)[-1] for w in words]
         if tool in names:

@@ -8,13 +8,13 @@ from typing import Any
 
 from gatekeeper.formats import workflow_yaml
 
-_ASKED = re.compile(r"\$\{\{\s*matrix\.([\w-]+)(?:\s*\|\|\s*false|\s*==\s*(true|false|'[^']*'))?\s*\}\}")
+_ASKED = r"\$\{\{\s*matrix\.([\w-]+)(?:\s*\|\|\s*false|\s*==\s*(true|false|'[^']*'))?\s*\}\}"
 _MOST = 500
 
 
 def in_every_row(job: Any, condition: str) -> bool:
     """True where `${{ matrix.x }}`, or a comparison of it, holds in each row, so that it chooses none; a row that cannot be told counts as one."""
-    asked = _ASKED.fullmatch(condition.strip())
+    asked = re.fullmatch(_ASKED, condition.strip())
     rows = _rows(job)
     if asked is None or rows is None:
         return False
