@@ -103,13 +103,18 @@ def _scanners(where: Paths) -> Iterator[Diagnosis]:
     else:
         yield Diagnosis("code scanner", "missing", f"no engine at {code.binary}", "Run `make setup`.")
     cache = where.cache / f"secret-rules-{os.geteuid()}"
-    if cache.is_dir() and any(cache.iterdir()):
-        yield Diagnosis("secret rules", "ok", f"cached in {cache}")
-    else:
+    if not cache.is_dir() or not any(cache.iterdir()):
         yield Diagnosis(
             "secret rules", "note", "not cached: the first check takes some seconds longer",
             "Run `gatekeeper init --machine`.",
         )  # fmt: skip
+    elif not machine.secret_rules_are_warm(where):
+        yield Diagnosis(
+            "secret rules", "note", f"cached in {cache}, not in parts: each check loads all of them",
+            "Run `gatekeeper init --machine` once for this version.",
+        )  # fmt: skip
+    else:
+        yield Diagnosis("secret rules", "ok", f"cached in {cache}")
 
 
 def _policy(settings: GateSettings) -> Iterator[Diagnosis]:

@@ -72,6 +72,13 @@ def gate_settings(where: Paths) -> GateSettings:
     return parse_gate_settings(data)
 
 
+def secret_rules_are_warm(where: Paths) -> bool:
+    """True where `warm_secret_rules` has nothing to do."""
+    from gatekeeper.adapters.kingfisher_scanner import rule_worker
+
+    return rule_worker.prepared(where.cache)
+
+
 def warm_secret_rules(where: Paths) -> None:
     """Compile the secret rules into the cache, whole and in parts (some ten seconds, once a version)."""
     from gatekeeper.adapters.kingfisher_scanner import rule_worker

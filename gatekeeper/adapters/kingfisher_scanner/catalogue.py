@@ -119,6 +119,11 @@ def opened(cache: Path) -> Catalogue | None:
     return Catalogue(parts, compiled, "loaded", frozenset().union(*(part.ids for part in parts)), cache)
 
 
+def made(cache: Path) -> bool:
+    """True where `make` has written the parts for these rules and this engine."""
+    return (cache / _name() / "index.json").is_file()
+
+
 def make(cache: Path) -> None:
     """Write the parts for `opened`, unless they are there. Takes some ten seconds. Raises `OSError` and what the engine raises."""
     from kingfisher_sdk import Rules

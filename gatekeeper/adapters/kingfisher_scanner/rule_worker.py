@@ -52,6 +52,13 @@ def prepare(cache: Path) -> None:
         worker.kill()
 
 
+def prepared(cache: Path) -> bool:
+    """True where `prepare` was here for this version."""
+    from gatekeeper.adapters.kingfisher_scanner import catalogue
+
+    return catalogue.made(_place(cache))
+
+
 def _place(cache: Path) -> Path:
     """The folder of compiled rules. Each user has an own one: whoever writes there decides what is found."""
     rules = cache / f"secret-rules-{os.geteuid()}"
