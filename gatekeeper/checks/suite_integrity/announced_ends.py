@@ -24,6 +24,7 @@ _DEFINITION = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _OF_PYTEST = frozenset({"monkeypatch", "tmp_path", "capsys", "caplog", "recwarn", "request"})
 _UNKNOWN = "?"
 _FILLERS = frozenset({"the", "whole", "entire", "module", "package", "support"})
+_GOES_ON = r"\b(?:keep\w*|kept|still|continu\w*|unchanged|as before|remain\w*|stays?|works?|working|until|tests?)\b"
 Announced = Mapping[str, frozenset[str]]
 
 
@@ -61,7 +62,12 @@ def _named(situation: Situation, name: str, wanted: frozenset[str]) -> bool:
 
 
 def went_with_the_announcement(situation: Situation, path: str, name: str, ids: Iterable[str]) -> bool:
-    """A test of what the ticket asked to deprecate, and of nothing else of the project, that fails for that warning alone."""
+    """A test of what the ticket asked to deprecate, and of nothing else of the project, that fails for that warning alone.
+
+    Where the ticket says that it is to go on working, its tests are to go on as well.
+    """
+    if any(re.search(_GOES_ON, row, re.IGNORECASE) for row in _plan(situation.evidence.ticket)):
+        return False
     found = announced_as_asked(situation)
     tree = python_code.parse(situation.source(path, base=True))
     test = situation.definition(path, name, base=True)

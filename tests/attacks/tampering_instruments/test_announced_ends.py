@@ -50,10 +50,18 @@ def test_the_test_of_what_the_ticket_deprecates_goes_where_nothing_but_the_warni
         (TEST, ENDS.replace("import warnings", "import loud as warnings"), ASKED, SAID),
         (TEST, ENDS, "Deprecate store, use Pack.", SAID),  # the wrong one of the two
         (TEST, ENDS, "Do not deprecate Pack.", SAID),
+        (TEST, ENDS, "Deprecate Pack; until 2.0 it works as it does.", SAID),  # so do its tests
         (TEST, ENDS, "Speed up the deprecated Pack.", SAID),
         (TEST, ENDS, "Make store faster.", SAID),
         (TEST, ENDS, ASKED, "E       DeprecationWarning: put() takes text only"),  # another warning
         (TEST.replace("== 2", "== int(pkg.store(2))"), ENDS, ASKED, SAID),  # it tries something else as well
+        (
+            "import runpy\n\n\ndef test_two():\n    assert runpy.run_module('pkg')\n",
+            ENDS,
+            ASKED,
+            SAID,
+        ),  # nobody sees what it tries
+        (TEST, ENDS, ASKED, f"{SAID}\nE       DeprecationWarning: put() takes text only"),
     ],
 )
 def test_an_announcement_covers_nothing_else(judge, test, code, goal, detail):
@@ -135,7 +143,12 @@ def test_a_module_that_only_learned_to_expect_the_warning_explains_itself(judge,
         (PLAIN, PLAIN.replace("def test_two", MARK.replace("Pack is deprecated", ".*"))),
         (PLAIN, PLAIN.replace("def test_two", MARK.replace(":DeprecationWarning", ""))),
         (PLAIN, PLAIN.replace("def test_two", MARK.replace("Pack is deprecated", "put is deprecated"))),
+        (PLAIN, PLAIN.replace("def test_two", MARK.replace(":DeprecationWarning", ":Warning"))),
         (PLAIN, FRAMED.replace("DeprecationWarning", "Warning")),
+        (
+            PLAIN.replace("import pytest", "import shy as pytest"),
+            FRAMED.replace("import pytest", "import shy as pytest"),
+        ),
         (PLAIN, FRAMED.replace("pytest.warns(DeprecationWarning, match='Pack')", "suppress(Exception)")),
         (MADE, EXPECTS.replace("size=size", "size=2")),
         (MADE, EXPECTS.replace("return Pack(", "return Fake(")),
@@ -153,6 +166,9 @@ def test_an_expected_warning_excuses_no_broken_code(judge):
     assert kept(judge, PLAIN, FRAMED, detail="E   AssertionError: assert 3 == 2")
     assert kept(judge, PLAIN, FRAMED, goal="Make store faster.")
     assert kept(judge, PLAIN, FRAMED, others={"conftest.py": ("n = 1\n", "n = 2\n")})
+    shared = "import test_shared\n"
+    assert kept(judge, shared + PLAIN, shared + FRAMED) == set()
+    assert kept(judge, shared + PLAIN, shared + FRAMED, others={"tests/test_shared.py": ("n = 1\n", "n = 2\n")})
 
 
 WAYS = """from warnings import warn
