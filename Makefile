@@ -4,7 +4,7 @@ SHELL := /bin/bash
 VENV := .venv
 PY := $(VENV)/bin/python
 LIB ?= cachetools
-# Processes of the test suite. The order of sets must be the same in all of them.
+# Processes of the test suite. The order of sets must be the same in all of them, and another one each time.
 TEST_JOBS ?= 2
 
 .PHONY: help setup setup-dev demo test lint proto bench clean
@@ -29,7 +29,8 @@ lint: setup-dev ## formatting, lint, types, layers
 
 test: lint ## set up and pass the whole suite
 	@if [ "$$CI" = true ]; then bash deploy/opa.sh && bash deploy/api_clients.sh; fi
-	@PYTHONHASHSEED=0 $(PY) -m pytest -q -n $(TEST_JOBS) --dist loadfile
+	@export PYTHONHASHSEED=$${PYTHONHASHSEED:-$$RANDOM} && echo "PYTHONHASHSEED=$$PYTHONHASHSEED" && \
+		$(PY) -m pytest -q -n $(TEST_JOBS) --dist loadfile
 
 proto: setup-dev ## generate gatekeeper/api/v1 from proto/, judge style and that no client breaks
 	@$(VENV)/bin/buf format -w proto && $(VENV)/bin/buf lint proto
