@@ -85,7 +85,7 @@ def test_another_value_of_the_same_type_comes_out_and_is_noted(value: Any) -> No
         None, [], (), {}, set(), (None, None), float("inf"), float("nan"), 1e300, Only.ONE, Custom(), Custom, int,
         dt.timedelta.max, pathlib.PurePosixPath("/"), object(),
     ],
-    ids=repr,
+    ids=lambda value: repr(value).partition(" at 0x")[0],
 )  # fmt: skip
 def test_a_value_that_has_no_other_stays_and_is_not_noted(value: Any) -> None:
     noted = Noted()
