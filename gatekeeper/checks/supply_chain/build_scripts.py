@@ -21,6 +21,10 @@ _OF_SYS = frozenset(
     {"argv", "executable", "exit", "version_info", "version", "platform", "stdout", "stderr", "path", "maxsize"}
 )
 
+_BUILDING = frozenset(
+    {"sdist", "bdist", "bdist_wheel", "bdist_egg", "build", "build_ext", "build_py", "check", "clean"}
+)
+
 
 def as_built(script: ast.Module) -> ast.Module:
     """The script without what runs only where a person gives it a word of their own; whole where that is not certain."""
@@ -33,6 +37,22 @@ def as_built(script: ast.Module) -> ast.Module:
     for row in script.body:
         rows += row.orelse if isinstance(row, ast.If) and row in asked else [row]
     return ast.Module(rows, [])
+
+
+def starts_itself(call: ast.Call) -> bool:
+    """`os.system("python setup.py sdist bdist_wheel")`: the same script once more, with words that build and no more."""
+    words = call.args[0] if len(call.args) == 1 and not call.keywords else None
+    if isinstance(words, ast.List) and all(
+        isinstance(w, ast.Constant) and isinstance(w.value, str) for w in words.elts
+    ):
+        line = [str(w.value) for w in words.elts if isinstance(w, ast.Constant)]
+    elif isinstance(words, ast.Constant) and isinstance(words.value, str):
+        line = words.value.split(" ")
+    else:
+        return False
+    return (
+        line[:2] in (["python", "setup.py"], ["python3", "setup.py"]) and len(line) > 2 and set(line[2:]) <= _BUILDING
+    )
 
 
 def bound_names(script: ast.Module) -> Counter[str]:

@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterable
 
-from gatekeeper.checks.supply_chain.build_scripts import BUILD_SCRIPTS, RUNNERS, as_built
+from gatekeeper.checks.supply_chain.build_scripts import BUILD_SCRIPTS, RUNNERS, as_built, starts_itself
 from gatekeeper.checks.supply_chain.executed_files import code_run_by_build
 from gatekeeper.checks.supply_chain.version_files import harmless
 from gatekeeper.domain.evidence import Evidence
@@ -156,7 +156,9 @@ def _started(tree: ast.Module) -> dict[str, int]:
     return {
         ast.unparse(n): n.lineno
         for n in python_code.walk(tree)
-        if isinstance(n, ast.Call) and python_code.dotted(n.func, names) in RUNNERS - {"exec", "compile", "eval"}
+        if isinstance(n, ast.Call)
+        and python_code.dotted(n.func, names) in RUNNERS - {"exec", "compile", "eval"}
+        and not starts_itself(n)
     }
 
 
