@@ -19,14 +19,28 @@ def check(evidence: Evidence) -> tuple[Finding, ...]:
     before = evidence.secrets_before
     known = {h.digest for h in before.hits} if before is not None else set()
     groups: dict[str, list[ScanHit]] = {}
-    for number, hit in enumerate(evidence.secrets.hits):
-        # A hit without a digest cannot be compared, so it is never "known".
-        if not hit.digest or hit.digest not in known:
-            groups.setdefault(hit.digest or f"#{number}", []).append(hit)
+    # A hit without a digest cannot be compared, so it is never "known".
+    for number, hit in enumerate(_told([h for h in evidence.secrets.hits if not h.digest or h.digest not in known])):
+        groups.setdefault(hit.digest or f"#{number}", []).append(hit)
     landed = _landed(evidence)
     for digest, hits in groups.items():
         found.append(_finding(digest, hits, landed))
     return tuple(found)
+
+
+def _told(hits: list[ScanHit]) -> list[ScanHit]:
+    """One of those on the same line of the same text, in their order: a person looks at the line."""
+    best: dict[tuple[object, ...], ScanHit] = {}
+    for hit in hits:
+        place = (hit.commit, hit.path, hit.line, hit.metadata.get("where"))
+        kept = best.get(place)
+        if kept is None or _weight(hit) > _weight(kept):
+            best[place] = hit
+    return list(best.values())
+
+
+def _weight(hit: ScanHit) -> tuple[bool, bool]:
+    return hit.confidence == "high", not _generic(hit.rule)
 
 
 def _incomplete(evidence: Evidence) -> list[Finding]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 import random
 import re
+import shutil
 import string
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +19,11 @@ from gatekeeper.adapters.kingfisher_scanner.engine import SecretEngine
 from gatekeeper.adapters.kingfisher_scanner.patterns import ops
 from gatekeeper.config import Paths
 
+RARE_RULE = "betterleaks.rubygems-api-token"
+RARE = "rubygems_" + "0a1b2c3d4e5f60718293a4b5c6d7e8f90a1b2c3d4e5f6071"
+KNOWN = "ghp_" + "mx6T55Bn27kvsEsB2jSW" + "5R3UfG8TuQSEqSal"
+TWO_EXTENTS = "glpat-" + "UdvhsMcHEAfRxoisdgUHvttXG4xajCRkjhc9FLEucyXnOBUnK3SVd8.bamnnm598"
+"""Two rules see it, one of them in part."""
 ANY = string.ascii_letters + string.digits
 
 
@@ -47,7 +54,11 @@ def rules(cache: Path) -> list[catalogue.Rule]:
 
 
 def hits(rules: catalogue.Catalogue, text: str) -> set[tuple[str, str]]:
-    data = text.encode()
+    return seen_in(rules, text.encode())
+
+
+def seen_in(rules: catalogue.Catalogue, data: bytes) -> set[tuple[str, str]]:
+    text = data.decode("utf-8", "replace")
     return {(m.rule_id, m.secret) for s in rules.scanners(text, data) for m in s.scan(data, timeout=60)}
 
 
@@ -102,7 +113,7 @@ def test_parts_see_what_all_rules_see(parted, whole, rules):
     rng = random.Random(7)
     seen = set()
     pattern = {rule["id"]: rule["pattern"] for rule in rules}
-    for rule in rules:
+    for number, rule in enumerate(rules):
         texts = [f"x = 1\nvalue: {sample(rule['pattern'], rng)}\n" for _ in range(3)]
         # Some count only beside what another rule sees.
         for other in rule.get("depends_on_rule", []):
@@ -113,6 +124,9 @@ def test_parts_see_what_all_rules_see(parted, whole, rules):
             expected = hits(whole, text)
             assert expected <= hits(parted, text), (rule["id"], text)
             seen |= {found for found, _ in expected}
+        coding = ("utf-16", "utf-16-be", "utf-32")[number % 3]
+        for data in [texts[0].encode(coding)] if number % 8 == 0 else []:
+            assert seen_in(whole, data) <= seen_in(parted, data), (rule["id"], texts[0])
     # Samples that no rule sees would prove nothing.
     assert len(seen) > 0.6 * len(whole.ids)
 
@@ -157,46 +171,112 @@ def test_catalogue_behind_a_link_is_not_used(cache, tmp_path):
     assert catalogue.opened(tmp_path) is None
 
 
-@pytest.mark.parametrize("index", [b"", b"{", b"[{}]", b"[1]", b"null", b"\xff"])
-def test_damaged_index_is_not_used(cache, tmp_path, index):
-    folder = tmp_path / catalogue._name()
-    folder.mkdir()
-    (folder / "index.json").write_bytes(index)
-    assert catalogue.opened(tmp_path) is None
-
-
 def copied(cache: Path, to: Path) -> Path:
     folder = to / catalogue._name()
-    folder.mkdir()
-    for file in (cache / folder.name).iterdir():
-        if file.is_file():
-            (folder / file.name).write_bytes(file.read_bytes())
+    shutil.copytree(cache / folder.name, folder)
     return folder
 
 
-def test_part_that_lost_a_rule_is_an_error_and_no_clean_text(cache, tmp_path):
-    folder = copied(cache, tmp_path)
-    rows = json.loads((folder / "index.json").read_text())
-    lost = next(row for row in rows if row["needs"] and len(row["ids"]) > 1)
-    rules = json.loads((folder / lost["file"]).read_text())["rules"]
-    (folder / lost["file"]).write_text(json.dumps({"rules": rules[1:]}))
-    opened = catalogue.opened(tmp_path)
-    assert opened is not None
-    text = " ".join(word for clauses in lost["needs"] for clause in clauses for word in clause)
-    with pytest.raises(ValueError, match=f"not loaded from {lost['file']}: {rules[0]['id']}"):
-        list(opened.scanners(text, text.encode()))
+@pytest.fixture
+def folder(cache: Path, tmp_path: Path) -> Path:
+    return copied(cache, tmp_path)
 
 
-def test_part_that_is_gone_is_an_error_and_no_clean_text(cache, tmp_path):
-    folder = copied(cache, tmp_path)
-    rows = json.loads((folder / "index.json").read_text())
-    gone = next(row for row in rows if row["needs"])
-    (folder / gone["file"]).unlink()
-    engine = SecretEngine(tmp_path, b"p" * 32)
+def rows_of(folder: Path) -> list[dict]:
+    return json.loads((folder / "index.json").read_bytes().partition(b"\n")[2])
+
+
+@pytest.mark.parametrize("index", [b"", b"{", b"[{}]", b"[1]", b"null", b"\xff"])
+def test_damaged_index_is_not_used(folder, index):
+    for written in (index, hashlib.sha256(index).hexdigest().encode() + b"\n" + index):
+        (folder / "index.json").write_bytes(written)
+        assert catalogue.opened(folder.parent) is None
+
+
+def digests(cache: Path, data: bytes) -> set[str]:
+    return {row["digest"] for row in SecretEngine(cache, b"p" * 32).scan("f.py", data)}
+
+
+@pytest.mark.parametrize("damage", ["row", "words", "pattern", "empty", "gone"])
+def test_whatever_was_changed_on_disk_a_secret_is_seen_and_making_heals_it(folder, damage):
+    index, part = folder / "index.json", next(folder / r["file"] for r in rows_of(folder) if RARE_RULE in r["ids"])
+    if damage == "row":
+        index.write_text(json.dumps([r for r in rows_of(folder) if RARE_RULE not in r["ids"]]))
+    elif damage == "words":
+        index.write_text(index.read_text().replace('"rubygems_"', '"rubigems_"'))
+    elif damage == "pattern":
+        part.write_text(part.read_text().replace("rubygems_", "rubigems_"))
+    elif damage == "empty":
+        for file in folder.glob("part-*.yml"):
+            file.write_text("")
+    else:
+        part.unlink()
+    assert not catalogue.made(folder.parent)
+    assert digests(folder.parent, f"key = '{RARE}'\n".encode())
+
+
+def test_part_that_goes_while_the_engine_lives_costs_no_secret(folder):
+    engine = SecretEngine(folder.parent, b"p" * 32)
     assert engine.scan("a.py", b"x = 1\n") == []
-    text = " ".join(word for clauses in gone["needs"] for clause in clauses for word in clause)
-    with pytest.raises((OSError, ValueError, RuntimeError)):
-        engine.scan("a.py", text.encode())
+    for file in folder.glob("part-*.yml"):
+        file.write_text("")
+    assert engine.scan("f.py", f"key = '{RARE}'\n".encode())
+
+
+def test_damaged_parts_are_made_again(folder):
+    for file in folder.glob("part-*.yml"):
+        file.write_text("")
+    catalogue.make(folder.parent)
+    assert catalogue.made(folder.parent)
+    opened = catalogue.opened(folder.parent)
+    assert opened is not None
+    assert hits(opened, f"key = '{RARE}'\n")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        ("\u4e2d\u6587" * 1100 + "\nkey = 'SECRET'\n", "utf-16"),
+        ("\ufeff" + "\u4e2d\u6587" * 1100 + "\nkey = 'SECRET'\n", "utf-16-be"),
+        ("key = 'SECRET'\n", "utf-32"),
+        ("key = 'SECRET'\n", "utf-32-be"),
+    ],
+    ids=["utf-16", "utf-16-be", "utf-32", "utf-32-be"],
+)
+def test_text_that_the_engine_reads_in_more_bytes_a_character(cache, data):
+    text, coding = data
+    assert digests(cache, text.replace("SECRET", RARE).encode(coding))
+
+
+@pytest.mark.parametrize("other", ["rubygems", "AKIA" + "QZ7XWERTY4LMNOPD", "second"])
+def test_new_secret_beside_a_known_one_on_its_line(cache, other):
+    other = {"rubygems": RARE, "second": "ghp_" + "Q2fT55Bn27kvsEsB2jSW" + "5R3UfG8TuQSEqXYz"}.get(other, other)
+    known = digests(cache, f"a = '{KNOWN}'\n".encode())
+    for line in (f"a = '{KNOWN}'; b = '{other}'\n", f"b = '{other}'; a = '{KNOWN}'\n"):
+        assert digests(cache, line.encode()) - known
+
+
+def test_rules_that_see_parts_of_one_secret_are_one_hit(cache):
+    rows = SecretEngine(cache, b"p" * 32).scan("f.py", f"token = '{TWO_EXTENTS}'\n".encode())
+    assert len(rows) == 1
+
+
+def test_same_line_in_a_large_file_is_not_new(cache):
+    base = f"x = '{TWO_EXTENTS}'\n".encode() + b"# words\n" * 75_000
+    engine = SecretEngine(cache, b"p" * 32)
+    after = {row["digest"] for row in engine.scan("f.py", base + b"y = 1\n")}
+    assert after == {row["digest"] for row in engine.scan("f.py", base)}
+
+
+def test_secret_behind_many_known_ones_is_seen_and_a_flood_is_an_error(cache):
+    rng = random.Random(1)
+    rows = [f"k{i} = 'ghp_{''.join(rng.choices(ANY, k=36))}'\n" for i in range(1100)]
+    text = "".join(rows[:300])
+    known = digests(cache, text.encode())
+    for data in (text + f"n = '{RARE}'\n", f"n = '{RARE}'\n" + text):
+        assert digests(cache, data.encode()) - known
+    with pytest.raises(ValueError, match="more than 1000 secrets in one file"):
+        digests(cache, "".join(rows).encode())
 
 
 def test_making_it_again_changes_nothing_and_leaves_no_draft(cache):

@@ -78,18 +78,31 @@ class Catalogue:
     def scanners(self, text: str, data: bytes) -> Iterator[Any]:
         """A scanner for each part that may see anything in `data`, whose text is `text`.
 
-        Raises what the engine raises, and `ValueError` where a part lost rules.
+        Raises what the engine raises.
         """
         if data != self._last[0]:  # each text is looked through more than once
-            folded = _searchable(text, data) if self._cache is not None else ""
-            self._looked += len(folded)
-            if self._cache is not None and self._looked > MUCH:
-                self._parts, self._cache = whole(self._cache)._parts, None
-            self._last = data, [part for part in self._parts if part.needed(folded)]
+            self._last = data, self._needed(text, data)
         for part in self._last[1]:
-            if part.scanner is None:
-                part.scanner = _scanner(part, self._compiled)
             yield part.scanner
+
+    def _needed(self, text: str, data: bytes) -> list[Part]:
+        """The parts that may see anything, loaded. Where one is damaged, all rules together take their place."""
+        if self._cache is None:
+            return self._parts
+        # With zero bytes it may be text in two or four bytes a character, which the engine reads and this does not.
+        folded = _searchable(text, data) if b"\0" not in data else None
+        self._looked += len(text)
+        if self._looked <= MUCH:
+            parts = [part for part in self._parts if folded is None or part.needed(folded)]
+            try:
+                for part in parts:
+                    part.scanner = part.scanner or _scanner(part, self._compiled)
+            except (OSError, ValueError, RuntimeError):
+                pass
+            else:
+                return parts
+        self._parts, self._cache = whole(self._cache)._parts, None
+        return self._parts
 
 
 def whole(cache: Path) -> Catalogue:
@@ -103,25 +116,26 @@ def whole(cache: Path) -> Catalogue:
 
 
 def opened(cache: Path) -> Catalogue | None:
-    """The catalogue that `make` wrote for these rules and this engine, its first part loaded; None where there is none."""
+    """The catalogue that `make` wrote for these rules and this engine, its first part loaded; None where there is none,
+    or one that is not as it was written.
+    """
     folder = cache / _name()
-    try:
-        if not _ours(folder) or not _ours(folder / "index.json"):
-            return None
-        rows = json.loads((folder / "index.json").read_bytes())
-        parts = [Part(folder / row["file"], frozenset(row["ids"]), row["needs"]) for row in rows]
-    except (OSError, ValueError, KeyError, TypeError):
+    parts = _written(folder)
+    if parts is None:
         return None
     compiled = folder / "compiled"
-    for part in parts:
-        if not part.needs:
-            part.scanner = _scanner(part, compiled)
+    try:
+        for part in parts:
+            if not part.needs:
+                part.scanner = _scanner(part, compiled)
+    except (OSError, ValueError, RuntimeError):
+        return None
     return Catalogue(parts, compiled, "loaded", frozenset().union(*(part.ids for part in parts)), cache)
 
 
 def made(cache: Path) -> bool:
     """True where `make` has written the parts for these rules and this engine."""
-    return (cache / _name() / "index.json").is_file()
+    return _written(cache / _name()) is not None
 
 
 def make(cache: Path) -> None:
@@ -129,7 +143,7 @@ def make(cache: Path) -> None:
     from kingfisher_sdk import Rules
 
     folder = cache / _name()
-    if folder.is_dir():
+    if opened(cache) is not None:
         return
     rules = Rules([RULES], cache_dir=cache)
     details = [rules.detail(row["id"]) for row in rules.metadata()]
@@ -139,11 +153,16 @@ def make(cache: Path) -> None:
         rows = []
         for number, (chosen, needs) in enumerate(_parted(details, _sources())):
             part = Part(draft / f"part-{number}.yml", frozenset(row["id"] for row in chosen), needs)
-            part.file.write_text(json.dumps({"rules": [_definition(row) for row in chosen]}), encoding="utf-8")
+            text = json.dumps({"rules": [_definition(row) for row in chosen]}).encode()
+            _write(part.file, text)
             _scanner(part, draft / "compiled")
-            rows.append({"file": part.file.name, "ids": sorted(part.ids), "needs": part.needs})
-        (draft / "index.json").write_text(json.dumps(rows), encoding="utf-8")
-        with contextlib.suppress(FileExistsError):  # somebody else was faster, with the same bytes
+            rows.append({"file": part.file.name, "sha256": _sha256(text), "ids": sorted(part.ids), "needs": part.needs})
+        index = json.dumps(rows).encode()
+        _write(draft / "index.json", _sha256(index).encode() + b"\n" + index)
+        # What is there is damaged, or somebody else was faster, with the same bytes.
+        if not made(cache):
+            shutil.rmtree(folder, ignore_errors=True)
+        with contextlib.suppress(FileExistsError):
             draft.rename(folder)
     finally:
         shutil.rmtree(draft, ignore_errors=True)
@@ -152,6 +171,34 @@ def make(cache: Path) -> None:
     )
     for place in others[KEPT:]:
         shutil.rmtree(place, ignore_errors=True)
+
+
+def _written(folder: Path) -> list[Part] | None:
+    """The parts as `make` wrote them, none loaded; None where a byte of them is another or others could have written it."""
+    try:
+        if not _ours(folder) or not _ours(folder / "index.json"):
+            return None
+        mark, _, index = (folder / "index.json").read_bytes().partition(b"\n")
+        if mark.decode("ascii") != _sha256(index):
+            return None
+        rows = json.loads(index)
+        if any(_sha256((folder / row["file"]).read_bytes()) != row["sha256"] for row in rows):
+            return None
+        return [Part(folder / row["file"], frozenset(row["ids"]), row["needs"]) for row in rows]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _write(file: Path, data: bytes) -> None:
+    """Write it so that it is whole on the disk before its folder gets its name."""
+    with file.open("wb") as handle:
+        handle.write(data)
+        handle.flush()
+        os.fsync(handle.fileno())
+
+
+def _sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
 
 
 def _name() -> str:

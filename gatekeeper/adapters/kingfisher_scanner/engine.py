@@ -25,11 +25,13 @@ OWN = frozenset(
 """Ids that must be loaded: the engine drops a rule of low confidence in silence."""
 TIMEOUT_S = 10.0
 """Wall limit of one reading of one target."""
-MAX_HITS = 200
-"""Hits kept of one target; a person needs no more of one file, and a flood must not fill the memory."""
+MAX_HITS = 1000
+"""Secrets of one target. With more it counts as not scanned: whatever was left out might be the one that is new."""
 
 Row = dict[str, Any]
 """One hit: the fields of `domain.evidence.ScanHit` that the engine knows, plus `in_name`."""
+Taken = tuple[Row, str]
+"""A hit and its secret, which does not leave this process."""
 
 
 class SecretEngine:
@@ -52,7 +54,7 @@ class SecretEngine:
         return list(self._scan(path, data))
 
     def _scan(self, path: str | None, data: bytes) -> Iterator[Row]:
-        taken: dict[str, Row] = {}
+        taken: dict[str, Taken] = {}
         text = data.decode("utf-8", "replace")
         self._take(taken, self._found(View(text), data), View(text))
         if path is not None:
@@ -61,9 +63,9 @@ class SecretEngine:
         for view in views(data):
             self._take(taken, self._found(view), view)
         if path is not None:
-            named: dict[str, Row] = {}
+            named: dict[str, Taken] = {}
             self._take(named, self._found(View(path)), View(path))
-            for hit in named.values():
+            for hit in _merged(named.values()):
                 yield hit | {"in_name": True}
         yield from _merged(taken.values())
 
@@ -88,10 +90,10 @@ class SecretEngine:
                 found += scanner.scan_input(self._input(path=path, data=data), timeout=TIMEOUT_S)
         return found
 
-    def _take(self, taken: dict[str, Row], found: Sequence[Any], view: View) -> None:
+    def _take(self, taken: dict[str, Taken], found: Sequence[Any], view: View) -> None:
         for match, secret, line in _real(found, view):
-            if len(taken) >= MAX_HITS:
-                return
+            if len(taken) > MAX_HITS:
+                raise ValueError(f"more than {MAX_HITS} secrets in one file")
             digest = self._digest(secret)
             where = match.location
             hit: Row = {
@@ -105,8 +107,8 @@ class SecretEngine:
                 "in_name": False,
             }
             kept = taken.get(digest)
-            if kept is None or _weight(hit) > _weight(kept):
-                taken[digest] = hit
+            if kept is None or _weight(hit) > _weight(kept[0]):
+                taken[digest] = hit, secret.strip()
 
     def _digest(self, secret: str) -> str:
         # Over the secret alone: another rule that sees the same secret must not make it look new.
@@ -133,8 +135,9 @@ def _real(found: Sequence[Any], view: View) -> Iterator[tuple[Any, str, int]]:
             )
 
 
-def _weight(hit: Row) -> tuple[bool, bool]:
-    return hit["confidence"] == "high", hit["rule"] not in GENERIC
+def _weight(hit: Row) -> tuple[bool, bool, str]:
+    """Of two rules that see the same the heavier one is told; which was loaded first must make no difference."""
+    return hit["confidence"] == "high", hit["rule"] not in GENERIC, hit["rule"]
 
 
 def _redacted(secret: str) -> str:
@@ -144,11 +147,19 @@ def _redacted(secret: str) -> str:
     return f"{secret[: min(4, len(secret) // 4)]}[... {len(secret)} characters]"
 
 
-def _merged(hits: Iterable[Row]) -> Iterator[Row]:
-    """One hit a line: two rules that see parts of one credential are one fault."""
-    best: dict[int, Row] = {}
-    for hit in hits:
-        kept = best.get(hit["line"])
-        if kept is None or _weight(hit) > _weight(kept):
-            best[hit["line"]] = hit
-    yield from best.values()
+def _merged(hits: Iterable[Taken]) -> Iterator[Row]:
+    """One hit for all that lies within one secret of a line: rules that see parts of it are one fault.
+
+    It has the digest of the longest, so that no part of what was there before looks new, and two secrets beside each
+    other stay two: one of them may have been there before.
+    """
+    kept: dict[int, list[Taken]] = {}
+    for hit, secret in sorted(hits, key=lambda taken: (-len(taken[1]), taken[0]["rule"])):
+        rows = kept.setdefault(hit["line"], [])
+        around = next((n for n, (_, longer) in enumerate(rows) if secret in longer), None)
+        if around is None:
+            rows.append((hit, secret))
+        elif _weight(hit) > _weight(rows[around][0]):
+            rows[around] = hit | {"digest": rows[around][0]["digest"]}, rows[around][1]
+    for rows in kept.values():
+        yield from (hit for hit, _ in rows)
