@@ -5,6 +5,7 @@ from __future__ import annotations
 from gatekeeper.checks.config_weakening.checkers import gutted_checkers
 from gatekeeper.checks.config_weakening.ci import weakened_ci
 from gatekeeper.checks.config_weakening.guards import weakened_guards
+from gatekeeper.checks.config_weakening.gutted import gutted_runs
 from gatekeeper.checks.config_weakening.hidden_settings import hidden_limits
 from gatekeeper.checks.config_weakening.limits import weakened_limits
 from gatekeeper.domain.evidence import Evidence
@@ -21,5 +22,6 @@ def check(evidence: Evidence) -> tuple[Finding, ...]:
         *limits,
         *(f for f in hidden_limits(evidence) if f.path not in told),
         *gutted_checkers(evidence),
+        *gutted_runs(evidence),
         *weakened_guards(evidence),
     )

@@ -1,0 +1,101 @@
+"""CI still says the same, and what it starts checks less; beside it what moves, grows or is run otherwise."""
+
+import pytest
+from tree_evidence import permit, tree_evidence
+
+from gatekeeper.checks.config_weakening import check
+
+W = ".github/workflows/ci.yml"
+
+
+def ci(*commands):
+    rows = "".join(f"      - run: {c}\n" for c in commands)
+    return f"on:\n  pull_request:\n  push:\n    branches: [main]\njobs:\n  t:\n    runs-on: linux\n    steps:\n{rows}"
+
+
+MAKE = "PYTHON ?= python\n.PHONY: lint test\nlint: style\n\tmypy src\n\nstyle:\n\t@ruff check .\n\ntest:\n\t$(PYTHON) -m pytest -q\n"
+TOX = "[tox]\nenv_list = py, lint\n[testenv]\ncommands = pytest {posargs}\n[testenv:lint]\ncommands =\n    ruff check .\n    mypy src\n"
+NOX = "import nox\n\n\ndef _types(session):\n    session.run('mypy', 'src')\n\n\n@nox.session\ndef lint(session):\n    session.install('ruff')\n    session.run('ruff', 'check', '.')\n    _types(session)\n"
+SHELL = "#!/bin/sh\nset -e\nruff check .\nmypy src\n"
+NPM = '{"scripts": {"lint": "eslint . && npm run types", "types": "tsc --noEmit", "test": "jest"}}'
+POE = '[tool.poe.tasks]\nlint = "ruff check ."\ntypes = {cmd = "mypy src"}\nall = ["lint", "types"]\n'
+HATCH = '[tool.hatch.envs.lint.scripts]\nstyle = "ruff check ."\nall = ["style", "mypy src"]\n'
+CALLS = "import subprocess\nimport sys\n\nsys.exit(subprocess.call(['ruff', 'check', '.']) or subprocess.call(['mypy', 'src']))\n"
+JUST = "lint: style\n    mypy src\n\nstyle:\n    ruff check .\n"
+
+CHEATS = {
+    "make target idle": (ci("make lint"), "Makefile", MAKE, {"Makefile": MAKE.replace("\tmypy src", "\t@true").replace("\t@ruff check .", "\t@:")}, "blocks"),
+    "make recipe shortened": (ci("make lint"), "Makefile", MAKE, {"Makefile": MAKE.replace("\tmypy src\n", "")}, "asks"),
+    "make dependency gone": (ci("make lint"), "Makefile", MAKE, {"Makefile": MAKE.replace("lint: style", "lint:")}, "asks"),
+    "make ignores failure": (ci("make lint"), "Makefile", MAKE, {"Makefile": MAKE.replace("\tmypy", "\t-mypy")}, "asks"),
+    "make looks at less": (ci("make lint"), "Makefile", MAKE, {"Makefile": MAKE.replace("ruff check .", "ruff check docs")}, "asks"),
+    "make defined again": (ci("make lint"), "Makefile", MAKE, {"Makefile": MAKE + "\nstyle:\n\t@true\n"}, "asks"),
+    "make without a shell": (ci("make lint"), "Makefile", MAKE, {"Makefile": "SHELL = /bin/true\n" + MAKE}, "blocks"),
+    "another makefile first": (ci("make lint"), "Makefile", MAKE, {"GNUmakefile": "lint:\n\t@true\n"}, "blocks"),
+    "tox commands idle": (ci("tox"), "tox.ini", TOX, {"tox.ini": TOX.replace("    ruff check .\n    mypy src\n", "    python -c pass\n")}, "asks"),
+    "tox of one environment idle": (ci("tox -e lint"), "tox.ini", TOX, {"tox.ini": TOX.replace("    ruff check .\n    mypy src\n", "    python -c pass\n")}, "blocks"),
+    "tox list shortened": (ci("tox"), "tox.ini", TOX, {"tox.ini": TOX.replace("py, lint", "py")}, "asks"),
+    "tox ignores failure": (ci("tox"), "tox.ini", TOX, {"tox.ini": TOX.replace("    mypy", "    - mypy")}, "asks"),
+    "tox outcome ignored": (ci("tox"), "tox.ini", TOX, {"tox.ini": TOX + "ignore_outcome = true\n"}, "asks"),
+    "another tox file first": (ci("tox"), "tox.ini", TOX, {"tox.toml": 'env_list = ["py"]\n[env_run_base]\ncommands = [["pytest"]]\n'}, "asks"),
+    "tox tests fewer": (ci("tox"), "tox.ini", TOX, {"tox.ini": TOX.replace("pytest {posargs}", "pytest -k fast {posargs}")}, "asks"),
+    "nox session idle": (ci("nox -s lint"), "noxfile.py", NOX, {"noxfile.py": NOX.replace("session.run('ruff', 'check', '.')\n    _types(session)", "pass")}, "blocks"),
+    "nox returns first": (ci("nox"), "noxfile.py", NOX, {"noxfile.py": NOX.replace("    session.install", "    return\n    session.install")}, "blocks"),
+    "nox function idle": (ci("nox"), "noxfile.py", NOX, {"noxfile.py": NOX.replace("session.run('mypy', 'src')", "pass")}, "asks"),
+    "shell idle": (ci("bash ci/lint.sh"), "ci/lint.sh", SHELL, {"ci/lint.sh": "#!/bin/sh\nset -e\ntrue\n"}, "blocks"),
+    "shell ends first": (ci("./ci/lint.sh"), "ci/lint.sh", SHELL, {"ci/lint.sh": SHELL.replace("set -e", "set -e\nexit 0")}, "blocks"),
+    "shell in a document": (ci("sh ci/lint.sh"), "ci/lint.sh", SHELL, {"ci/lint.sh": SHELL.replace("ruff", ": <<X\nruff") + "X\n"}, "blocks"),
+    "shell never": (ci("sh ci/lint.sh"), "ci/lint.sh", SHELL, {"ci/lint.sh": SHELL.replace("mypy src", "if false; then\nmypy src\nfi")}, "asks"),
+    "shell loses failure": (ci("sh ci/lint.sh"), "ci/lint.sh", SHELL, {"ci/lint.sh": SHELL.replace("check .", "check . || true")}, "asks"),
+    "shell goes on": (ci("sh ci/lint.sh"), "ci/lint.sh", SHELL, {"ci/lint.sh": SHELL.replace("set -e\n", "")}, "asks"),
+    "shell only speaks": (ci("sh ci/lint.sh"), "ci/lint.sh", SHELL, {"ci/lint.sh": SHELL.replace("ruff", "echo ruff").replace("mypy src", "which mypy")}, "blocks"),
+    "npm script idle": (ci("npm run lint"), "package.json", NPM, {"package.json": NPM.replace("eslint . && npm run types", "true")}, "blocks"),
+    "npm script of a script": (ci("npm run lint"), "package.json", NPM, {"package.json": NPM.replace("tsc --noEmit", "echo ok")}, "asks"),
+    "npm test": (ci("npm test"), "package.json", NPM, {"package.json": NPM.replace("jest", "exit 0")}, "blocks"),
+    "poe task idle": (ci("poe all"), "pyproject.toml", POE, {"pyproject.toml": POE.replace("ruff check .", "true")}, "asks"),
+    "hatch script idle": (ci("hatch run lint:all"), "pyproject.toml", HATCH, {"pyproject.toml": HATCH.replace("mypy src", "mypy --version")}, "asks"),
+    "just recipe idle": (ci("just lint"), "justfile", JUST, {"justfile": JUST.replace("ruff check .", "true")}, "asks"),
+    "checker asks for the version": (ci("python ci/run.py"), "ci/run.py", CALLS, {"ci/run.py": CALLS.replace("'check', '.'", "'--version'")}, "asks"),
+    "runner to script": (ci("make lint"), "Makefile", "lint:\n\tbash ci/lint.sh\n", {"Makefile": "lint:\n\tbash ci/lint.sh\n", "ci/lint.sh": "true\n"}, "blocks"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CHEATS)
+def test_gutted(name):
+    workflow, path, old, after, effect = CHEATS[name]
+    base = {W: workflow, path: old}
+    if name == "runner to script":
+        base["ci/lint.sh"] = SHELL
+    found = [f for f in check(tree_evidence(base, after)) if f.code in ("CI_CHECK_REMOVED", "CI_FAILURE_IGNORED")]
+    assert [f.effect.value for f in found] == [effect]
+    allowed = check(tree_evidence(base, after, permits=[permit("change_instruments", paths=["**"])]))
+    assert [f for f in allowed if f.code in ("CI_CHECK_REMOVED", "CI_FAILURE_IGNORED")] == []
+
+
+HONEST = {
+    "make grows": (ci("make lint"), "Makefile", MAKE, {"Makefile": MAKE + "\nlint: more\nmore:\n\tpylint src\n".replace("lint: more\n", "all: more\n")}),
+    "make renamed target": (ci("make lint"), "Makefile", MAKE, {"Makefile": MAKE.replace("style", "layout")}),
+    "make to ci itself": (ci("make lint"), "Makefile", MAKE, {"Makefile": MAKE.replace("\tmypy src\n", ""), W: ci("make lint", "mypy src")}),
+    "make to a script": (ci("make lint"), "Makefile", MAKE, {"Makefile": MAKE.replace("\tmypy src\n", "\tsh ci/types.sh\n"), "ci/types.sh": "set -e\nmypy src\n"}),
+    "make looks at more": (ci("make lint"), "Makefile", MAKE, {"Makefile": MAKE.replace("mypy src", "mypy src tests")}),
+    "make by uv": (ci("make lint"), "Makefile", MAKE, {"Makefile": MAKE.replace("mypy src", "uv run mypy src").replace("@ruff", "uvx ruff")}),
+    "target nobody starts": (ci("make test"), "Makefile", MAKE, {"Makefile": MAKE.replace("\tmypy src\n", "")}),
+    "tox to its own format": (ci("tox"), "tox.ini", TOX, {"tox.ini": None, "tox.toml": 'env_list = ["py", "lint"]\n[env_run_base]\ncommands = [["pytest", "{posargs}"]]\n[env.lint]\ncommands = [["ruff", "check", "."], ["mypy", "src"]]\n'}),
+    "tox drops a version": (ci("tox"), "tox.ini", TOX.replace("py,", "py{38,39},"), {"tox.ini": TOX.replace("py,", "py{39,310},")}),
+    "tox option that shows": (ci("tox"), "tox.ini", TOX, {"tox.ini": TOX.replace("pytest {posargs}", "pytest -vv -ra {posargs:tests}")}),
+    "tox to nox": (ci("tox -e lint"), "tox.ini", TOX, {"tox.ini": None, "noxfile.py": NOX, W: ci("nox -s lint")}),
+    "tox flake8 to ruff": (ci("tox -e lint"), "tox.ini", TOX.replace("ruff check .", "flake8 src"), {"tox.ini": TOX}),
+    "nox renamed": (ci("nox"), "noxfile.py", NOX, {"noxfile.py": NOX.replace("_types", "_check_types")}),
+    "shell grows": (ci("sh ci/lint.sh"), "ci/lint.sh", SHELL, {"ci/lint.sh": SHELL.replace("set -e", "set -euo pipefail") + "bandit -r src\n"}),
+    "shell moves": (ci("sh ci/lint.sh"), "ci/lint.sh", SHELL, {"ci/lint.sh": None, "scripts/lint.sh": SHELL, W: ci("sh scripts/lint.sh")}),
+    "npm script split": (ci("npm run lint"), "package.json", NPM, {"package.json": NPM.replace("eslint . &&", "npm run style &&").replace('"types"', '"style": "eslint .", "types"')}),
+    "poe list": (ci("poe all"), "pyproject.toml", POE, {"pyproject.toml": POE.replace('["lint", "types"]', '{sequence = ["types", "lint"]}')}),
+    "checker by hand to hooks": (ci("make lint", "pre-commit run -a"), "Makefile", MAKE, {"Makefile": MAKE.replace("\t@ruff check .\n", "\t@true\n"), ".pre-commit-config.yaml": "repos:\n  - repo: x\n    hooks:\n      - id: ruff-check\n"}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HONEST)
+def test_still_reached(name):
+    workflow, path, old, after = HONEST[name]
+    found = [f for f in check(tree_evidence({W: workflow, path: old}, after)) if f.effect.value != "advises"]
+    assert [f for f in found if "reached" in f.message or "no longer stops" in f.message] == []
