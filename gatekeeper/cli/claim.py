@@ -345,9 +345,16 @@ def _started(root: Path, asked: _Asked, option: str, *, aside: bool) -> int:
 def _warn(asked: _Asked, done: _Done, verify: tuple[str, ...]) -> None:
     """What the gate will find fault with, said before it does."""
     from gatekeeper.formats.claim_document import unlike
+    from gatekeeper.formats.pytest_command import is_pytest, renames
 
     for line in unlike(asked.recorded, verify):
         _say(f"the ticket's {line[:200]!r} is not among what was run; the gate will say CLAIM_OTHER_COMMAND.")
+    if done.reports and is_pytest(asked.recorded):
+        for option in renames(asked.recorded):
+            _say(
+                f"with {option} the report names the tests otherwise than the gate's run does; it will say"
+                f" CLAIM_PASSED_NOT_SEEN. Run it without {option}."
+            )
     if not done.reports:
         _say(
             "there is no report in it. Where the gate counts single tests it will say CLAIM_REPORT_MISSING; have the runner"

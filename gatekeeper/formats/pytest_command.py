@@ -42,6 +42,12 @@ def report_of(command: str) -> str | None:
     return found or None
 
 
+def renames(command: str) -> tuple[str, ...]:
+    """Options of a pytest command by which its report names tests otherwise than a run without them does."""
+    words = [word.partition("=")[0] for word in shlex.split(command)]
+    return tuple(dict.fromkeys(w for w in words if w in ("--rootdir", "--junit-prefix", "--junitprefix")))
+
+
 def takes_report(command: str) -> bool:
     """An option added at the end of the pytest command is understood as one, and pytest can write reports."""
     words = shlex.split(command)

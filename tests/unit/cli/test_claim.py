@@ -263,3 +263,12 @@ def test_standard_output_is_the_claims_alone_where_it_is_asked_for_there(tree, c
     assert json.loads(out)["commands"] == [{"cmd": "echo noise; exit 5", "exit_code": 5}]
     assert "noise\n" in err
     assert not (tree.path / "-").exists()
+
+
+def test_a_report_that_names_tests_otherwise_is_told(tree, capfd):
+    tree.commit({"test_a.py": "def test_a():\n    pass\n"}, "A test")
+    pytest_line = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    assert claim("--", *pytest_line, "--junit-prefix=ci") == 0
+    assert "with --junit-prefix the report names the tests otherwise" in capfd.readouterr().err
+    assert claim("--", *pytest_line) == 0
+    assert "otherwise" not in capfd.readouterr().err

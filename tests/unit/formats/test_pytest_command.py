@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from gatekeeper.formats.claim_document import differences, unlike
 from gatekeeper.formats.command_lines import essence
-from gatekeeper.formats.pytest_command import is_pytest, report_of, takes_report
+from gatekeeper.formats.pytest_command import is_pytest, renames, report_of, takes_report
 
 
 @pytest.mark.parametrize(
@@ -42,6 +42,11 @@ def test_what_needs_a_shell_or_is_another_program_is_not(line):
 )  # fmt: skip
 def test_the_report_that_the_command_names(line, path):
     assert report_of(line) == path
+
+
+def test_options_that_name_tests_otherwise():
+    assert renames("pytest -q --junit-prefix=ci --rootdir tests tests") == ("--junit-prefix", "--rootdir")
+    assert renames("pytest -q tests --junitxml=rootdir.xml") == ()
 
 
 def test_an_option_more_is_added_only_where_it_is_one():
