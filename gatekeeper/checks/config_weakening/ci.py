@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from gatekeeper.checks.config_weakening.ci_bodies import around_checks, surroundings, worse_heir
 from gatekeeper.checks.config_weakening.ci_commands import (
     CARRIES,
     CHECKING,
@@ -106,6 +107,8 @@ def _compare(
         return rows
     rows += _leaves(old, new)
     rows += _commands(old, new, elsewhere)
+    rows += around_checks(old, new)
+    rows += surroundings(old, new)
     return rows
 
 
@@ -274,6 +277,8 @@ def _commands(old: dict[str, Any], new: dict[str, Any], elsewhere: Callable[[str
             rows.append(("CI_CHECK_REMOVED", f"`{line[:100]}` became `{heir[:100]}`, which checks less.", None))
         elif re.match(r"(?:echo|printf|true|:|#)(?:\s|$)", heir):
             rows.append(("CI_CHECK_REMOVED", f"`{line[:100]}` became `{heir[:100]}`, which checks nothing.", None))
+        elif (worse := worse_heir(line, heir, new)) is not None:
+            rows.append(worse)
         elif not ignored and not set(line.split()) <= set(heir.split()):
             rows.append(("CI_CHANGED", f"`{line[:100]}` became `{heir[:100]}`.", Effect.ASKS))
     jobs = [set(d["jobs"]) if isinstance(d.get("jobs"), dict) else set() for d in (old, new)]
