@@ -12,7 +12,7 @@ from gatekeeper.checks.suite_integrity.situation import BAD, Situation, near, pl
 from gatekeeper.domain.finding import Finding, finding
 from gatekeeper.domain.globs import matches_any
 from gatekeeper.domain.instruments import InstrumentKind
-from gatekeeper.domain.testrun import Outcome
+from gatekeeper.domain.testrun import CaseResult, Outcome
 from gatekeeper.domain.ticket import PermitKind
 from gatekeeper.domain.verdict import Effect
 from gatekeeper.formats import python_code
@@ -33,7 +33,7 @@ _MENDS_TESTS = re.compile(
     r"\b(?:updat|adapt|adjust|correct|fix|repair)\w*\b[^.;\n]{0,40}\btests?\b(?! (?:data|for|of|that)\b)", re.IGNORECASE
 )
 _FOREIGN = re.compile(r"(?:module|cannot import name '\w+' from|No module named) '([\w.]+)'")
-_STRICTER = ("XPASS(strict)", "Unexpected success", "unexpected success")
+_STRICTER = re.compile(r"\s*(?:\[XPASS\(strict\)\][^\n]*|(?:Failed: )?[Uu]nexpected success)\s*(?:\n|\Z)")
 
 
 def bent(situation: Situation) -> list[Finding]:
@@ -44,7 +44,7 @@ def bent(situation: Situation) -> list[Finding]:
     groups: dict[tuple[str, str], list[str]] = {}
     for test_id, rows in restored.by_id.items():
         bad = [c for c in rows if c.outcome in BAD]
-        if not bad or any(w in c.detail for c in bad for w in _STRICTER):
+        if not bad or _succeeded(situation, test_id, bad):
             continue
         if "::" not in test_id:
             passing = [i for i in merged.by_id if i.startswith(f"{test_id}::") and Outcome.PASSED in merged.outcomes(i)]
@@ -78,6 +78,17 @@ def bent(situation: Situation) -> list[Finding]:
         effect = Effect.ASKS if code == "EXPECTATION_BENT" and _tests_are_the_task(situation) else None
         out.append(finding(code, message, path=path, line=line, evidence=f"{seen}\n{detail}", key=path, effect=effect))
     return out
+
+
+def _succeeded(situation: Situation, test_id: str, bad: list[CaseResult]) -> bool:
+    """It "fails" since it was expected to: the whole failure says so, and on the target branch it did not simply pass.
+
+    What a failure holds besides may come from the code itself.
+    """
+    before = situation.before
+    if before is None or Outcome.PASSED in before.outcomes(test_id):
+        return False
+    return all(_STRICTER.match(c.detail) for c in bad)
 
 
 def _tests_are_the_task(situation: Situation) -> bool:

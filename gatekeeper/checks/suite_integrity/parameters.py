@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections import Counter
 
 from gatekeeper.checks.suite_integrity.departed import warned_way_went
+from gatekeeper.checks.suite_integrity.rows_elsewhere import exchanged
 from gatekeeper.checks.suite_integrity.shown import fails, passed, runs, seen_in_runs, silent, some
 from gatekeeper.checks.suite_integrity.situation import Situation
 from gatekeeper.checks.suite_integrity.superseded import superseded
@@ -26,7 +28,7 @@ def lost_parameters(
         lost = Counter(test.rows) - Counter(now.rows)
         come = list((Counter(now.rows) - Counter(test.rows)).elements())
         if not lost and _as_many(situation, path, test.name, now.name):
-            return None
+            return _rows_elsewhere(situation, path, test, now, gone)
         if lost and not any(fails(situation, i) for i in gone):
             others = [
                 f[1]
@@ -53,9 +55,56 @@ def lost_parameters(
                 return finding("EXPECTATION_FOLLOWS_CODE", message, path=path, line=now.line, evidence=seen_in_runs(situation, gone), key=f"{path}::{now.name}")  # fmt: skip
     elif test.decorators == now.decorators and test.body == now.body:
         if _as_many(situation, path, test.name, now.name):
-            return None  # made by unchanged code; only their names differ
+            return _rows_elsewhere(situation, path, test, now, gone)
     elif not any(fails(situation, i) for i in gone) and set(test.material.constants) <= set(now.material.constants):
         return None
+    return _removed(situation, path, test, now, gone)
+
+
+def _rows_elsewhere(
+    situation: Situation, path: str, test: TestFunction, now: TestFunction, gone: list[str]
+) -> Finding | None:
+    """The function is as it was and gets as many parameter sets as before, from elsewhere: under new names, or other ones.
+
+    Only names differ where none of the lost ones fails on this code. Where one does, the sets that it came from do not
+    say the same any more.
+    """
+    failing = [i for i in gone if fails(situation, i)]
+    if not failing:
+        return None
+    words = words_of(situation, path, test.name)
+    if all(_freed(situation, i, path, words) for i in failing):
+        return None
+    if not passed(situation, failing):
+        return _removed(situation, path, test, now, gone)
+    restored = situation.restored
+    if restored is not None and not any(i in restored.by_id for i in failing):
+        case = restored.first(path)
+        renamed = f"{words} {case.detail if case else ''}"
+        if all(situation.permits((PermitKind.RENAME_API,), test_id=i, path=path, words=renamed) for i in failing):
+            return None
+        message = f"{path} of the target branch does not load on this code, and {some(failing)} is gone from it."
+        return finding("TEST_FOLLOWS_INTERFACE", message, path=path, line=now.line, evidence=seen_in_runs(situation, gone), key=f"{path}::{now.name}")  # fmt: skip
+    if exchanged(situation, path, test.name, now.name):
+        return _removed(situation, path, test, now, gone)
+    message = (
+        f"{path}::{now.name} gets other parameter sets: {some(failing)} passed on the target branch, fails on this code"
+        " and is gone."
+    )
+    return finding("EXPECTATION_FOLLOWS_CODE", message, path=path, line=now.line, evidence=seen_in_runs(situation, gone), key=f"{path}::{now.name}")  # fmt: skip
+
+
+def _freed(situation: Situation, test_id: str, path: str, words: str) -> bool:
+    """A permit names the test, or every changed file that its parameter sets can have come from."""
+    if situation.permits(_EDITS, test_id=test_id, path=path, words=words):
+        return True
+    source = situation.source(path, base=True) or ""
+    kinds = {p: k for p in situation.changed if p != path and (k := situation.kind(p)) is not None and k.bends_runs}
+    named = [p for p in kinds if posixpath.splitext(posixpath.basename(p))[0] in source]
+    return path not in situation.changed and bool(named) and all(situation.permits(_EDITS, path=p) for p in named)
+
+
+def _removed(situation: Situation, path: str, test: TestFunction, now: TestFunction, gone: list[str]) -> Finding:
     effect = None
     if (
         passed(situation, gone)
