@@ -17,7 +17,7 @@ from gatekeeper.checks.config_weakening.ci_commands import (
     is_ci,
     runs_elsewhere,
 )
-from gatekeeper.checks.config_weakening.ci_successors import always, as_often, takes_over
+from gatekeeper.checks.config_weakening.ci_successors import always, arrived, as_often, read_by_itself, takes_over
 from gatekeeper.checks.config_weakening.ci_triggers import checks_nothing, narrowed_triggers
 from gatekeeper.checks.config_weakening.command_reach import LOST, narrowing
 from gatekeeper.checks.config_weakening.limits import permitted
@@ -55,7 +55,8 @@ def weakened_ci(evidence: Evidence) -> tuple[Finding, ...]:
         if before is not None and after is None:
             rows: list[Row] = []
             same = any(
-                p.new and changed.old and p.new.oid == changed.old.oid and is_ci(p.path) for p in evidence.change.paths
+                p.new and changed.old and p.new.oid == changed.old.oid and _stands_for(p.path, path)
+                for p in evidence.change.paths
             )
             if not same:
                 rows = _gone(evidence, path, old)
@@ -233,20 +234,28 @@ def _gone(evidence: Evidence, path: str, old: Any) -> list[Row]:
     sure: list[str] = []
     some: list[str] = []
     for changed in evidence.change.paths:
-        if not is_ci(changed.path) or changed.old is not None:
+        if not is_ci(changed.path) or changed.old is not None or not _stands_for(changed.path, path):
             continue
         doc = workflow_yaml.load(text(evidence.merged, changed.path))
         if isinstance(doc, dict) and isinstance(old, dict) and as_often(old, doc, target):
             leaves = _leaves({}, doc)
+            leaves += around_checks(old, doc) + surroundings(old, doc)
             if any(effect is None for _, _, effect in leaves) or any(map(LOST.search, command_lines(doc))):
                 continue
             some += command_lines(doc)
+            if arrived(changed.path, evidence.base.entries) or around_checks(old, doc):
+                continue
             sure += always(doc) if "jobs" in doc else [] if leaves else command_lines(doc)
     if takes_over(old, sure):
         return []
     if takes_over(old, some):
         return [("CI_CHECK_REMOVED", f"{path} is gone, and what is new runs its checks in fewer cases.", Effect.ASKS)]
     return [("CI_CHECK_REMOVED", f"{path} is gone.", None)]
+
+
+def _stands_for(path: str, gone: str) -> bool:
+    """A system reads the new file as it read the old one: by itself, or in the same folder for those that others name."""
+    return read_by_itself(path) or (not read_by_itself(gone) and path.rpartition("/")[0] == gone.rpartition("/")[0])
 
 
 def _commands(old: dict[str, Any], new: dict[str, Any], elsewhere: Callable[[str], Effect | None]) -> list[Row]:

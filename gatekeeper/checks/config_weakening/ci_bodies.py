@@ -182,11 +182,6 @@ def _plain(line: str) -> bool:
     )
 
 
-_LOOSE = re.compile(
-    r"-o\S*|--override-ini\S*|--rootdir\S*|--confcutdir\S*|-p\S*|--fix-only|--show-(?:files|settings)|--follow-imports\S*|--filename\S*"
-    r"|-l{2,}|-E|--collect\S*|--setup-\S*|--(?:stepwise|last-failed|lf|sw|ff)\S*|--listenvs|--list|--notest|-h|--dry-run|--just-print"
-)
-"""Options that some checking tool takes for other files, another measure or no work at all."""
 _BY_ANOTHER = re.compile(
     r"(?:(?:uv|poetry|pdm|hatch|pipenv) run|uvx|pipx run|xvfb-run|travis_retry|time|coverage run -m"
     r"|(?:coverage run(?: --?(?:source|parallel-mode|branch|append|p|a)\S*)*))"
@@ -217,7 +212,7 @@ def worse_heir(line: str, heir: str, doc: dict[str, Any]) -> Row | None:
         same = {w.replace("--source=", "--include=") for w in heir.split()}
         if all(_UNTESTED.fullmatch(w) or (w.startswith("--include=") and w in same) for w in added):
             return None
-    less = any(not as_much(line, heir, tool) for tool in tools) or any(map(_LOOSE.fullmatch, added))
+    less = any(not as_much(line, heir, tool) for tool in tools)
     less |= tools[:1] == ["make"] and any(re.fullmatch(r"-[nqtik]+|-[fC]\S*|\w+=.*", w) for w in added)
     if less or program(line) != program(heir):
         return ("CI_CHANGED", f"`{line[:100]}` became `{heir[:100]}`: it may check less.", Effect.ASKS)

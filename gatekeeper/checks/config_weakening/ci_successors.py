@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Any
 
 from gatekeeper.checks.config_weakening.ci_commands import CHECKING, COMMANDS, command_lines, program
 from gatekeeper.checks.config_weakening.ci_triggers import events, narrowed_triggers
-from gatekeeper.checks.config_weakening.command_reach import narrowing
+from gatekeeper.checks.config_weakening.command_reach import as_much, narrowing
 
 _INSTALL = re.compile(r"(?:pip|python -m pip|npm (?:ci|install)|uv (?:sync|pip)|after_success|coveralls|codecov)\b")
 _NO_CODE = r"docs?(?:/\*{0,2})?|(?:\*\*/)?\*\.(?:md|rst|txt)|(?:README|CHANGES|CHANGELOG|LICENSE|AUTHORS)[\w.*]*"
+_AT_THE_ROOT = frozenset({
+    ".gitlab-ci.yml", "azure-pipelines.yml", ".travis.yml", "bitbucket-pipelines.yml", ".drone.yml", "appveyor.yml", ".appveyor.yml", ".cirrus.yml",
+})  # fmt: skip
 _ALWAYS = r"\s*(?:\$\{\{\s*)?(?:true|always\(\)|success\(\)|!\s*cancelled\(\))(?:\s*\}\})?\s*"
 
 
@@ -67,5 +71,30 @@ def takes_over(old: Any, fresh: list[str]) -> bool:
         if (CHECKING.search(row) or program(row) == "coverage") and not _INSTALL.match(row)
     ]
     return bool(checks) and all(
-        any(program(row) == program(new) and narrowing(new) <= narrowing(row) for new in fresh) for row in checks
+        any(program(row) == program(new) and narrowing(new) <= narrowing(row) and _no_less(row, new) for new in fresh)
+        for row in checks
     )
+
+
+def _no_less(row: str, new: str) -> bool:
+    """Environments of a runner have names of their own in each system; anything else is compared by what it looks at."""
+    name = program(row)
+    if name in ("tox", "nox"):
+        return not re.search(r"\s(?:list|--notest|--listenvs|-l|config|devenv)(?:\s|$)", new)
+    return row == new or as_much(row, new, name)
+
+
+def read_by_itself(path: str) -> bool:
+    """A system reads this very file without being told to by another."""
+    return bool(re.fullmatch(r"\.github/workflows/[^/]+\.ya?ml|\.circleci/config\.yml", path)) or path in _AT_THE_ROOT
+
+
+def system(path: str) -> str:
+    """The folder or the name of the file by which a system is known."""
+    return path.split("/", maxsplit=1)[0].removesuffix(".yaml").removesuffix(".yml")
+
+
+def arrived(path: str, base: Iterable[str]) -> bool:
+    """No file of this system was there, so that nobody knows whether it is switched on; one is where it hosts the code."""
+    known = system(path)
+    return known != ".github" and not any(system(p) == known for p in base)

@@ -18,6 +18,32 @@ _LAX = (
     r"|exit-zero|no-\S+|from-first|diff|changed\S*|baseline\S*|isolated|c|k|m|s|x|e)(?:=\S*)?"
 )
 """Options that may choose less, or another measure; what they mean to a tool is not known here."""
+_LOOSE = re.compile(
+    r"-o\S*|--override-ini\S*|--rootdir\S*|--confcutdir\S*|-p\S*|--fix-only|--show-(?:files|settings)|--follow-imports\S*|--filename\S*"
+    r"|-l{2,}|-E|--collect\S*|--setup-\S*|--(?:stepwise|last-failed|lf|sw|ff)\S*|--listenvs|--list|--notest|-h|--dry-run|--just-print"
+)
+"""Options that some checking tool takes for other files, another measure or no work at all."""
+_STRICT = re.compile(
+    r"--(?:check\S*|strict\S*|(?:cov-)?fail-under\S*|error\S*|exit-non-zero\S*|exitfirst|max-warnings\S*|warn-\S+|disallow-\S+)|-W\S*"
+)
+"""Options without which a tool finds less, or fails at less."""
+_WORK = frozenset(
+    {
+        "check",
+        "format",
+        "clean",
+        "rule",
+        "config",
+        "linter",
+        "version",
+        "server",
+        "analyze",
+        "list",
+        "devenv",
+        "depends",
+    }
+)
+"""What a tool is told to do where it does several things."""
 _SELECT_TESTS = frozenset({"pytest", "py.test", "unittest", "coverage", "nose2", "trial"})
 
 
@@ -27,13 +53,20 @@ def narrowing(line: str) -> int:
 
 
 def as_much(line: str, row: str, tool: str) -> bool:
-    """True where `tool` in `row` has no option to find less that `line` had not, and looks at the same paths or at more."""
+    """True where `tool` in `row` has no option to find less that `line` had not, misses none that finds more, and looks at the same paths or at more."""
     if LOST.search(row) or narrowing(row) > narrowing(line):
         return False
     before, after = (_told(x, tool) for x in (line, row))
     if after is None or before is None:
         return False
     if any(re.fullmatch(_LAX, w) for w in after if w not in before):
+        return False
+    if any(_LOOSE.fullmatch(w) for w in after if w not in before):
+        return False
+    if any(_STRICT.fullmatch(w) for w in before if w not in after):
+        return False
+    works = [next((w for w in words if w in _WORK), "check") for words in (before, after)]
+    if works[0] != works[1]:
         return False
     looked, looks = (_paths(words) for words in (before, after))
     if not looks:

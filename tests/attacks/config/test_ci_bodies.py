@@ -107,3 +107,32 @@ def test_an_expression_with_a_choice_loses_no_failure():
     old, new = (f"      - run: tox run -e ${{{{ matrix.tox{x} }}}}\n" for x in ("", " || 'py'"))
     assert _effects(new, old=old) == set()
     assert _effects(old.replace("matrix.tox", "matrix.tox || '--notest'"), old=old) != set()
+
+
+TRAVIS = "script:\n  - pytest -q\n  - ruff check .\n"
+ACTIONS = CI.replace("python -m pytest", "pytest")
+
+
+@pytest.mark.parametrize(
+    ("gone", "came", "effect"),
+    [
+        (W, {".github/workflows/tests.yml": CI}, None),
+        (W, {".github/workflows/old/ci.yml": CI}, "blocks"),
+        (W, {".github/workflows/old/ci.yml": CI + "      - run: date\n"}, "blocks"),
+        (W, {".github/actions/ci.yml": CI}, "blocks"),
+        (W, {"docs/.travis.yml": CI}, "blocks"),
+        (W, {".buildkite/x.yml": "steps:\n  - command: python -m pytest -q\n  - command: ruff check .\n"}, "blocks"),
+        (W, {".travis.yml": "script:\n  - python -m pytest -q\n  - ruff check .\n"}, "asks"),
+        (".travis.yml", {W: ACTIONS}, None),
+        (".travis.yml", {W: ACTIONS.replace("- run: pytest -q", "- run: |\n          exit 0\n          pytest -q")}, "blocks"),
+        (".travis.yml", {W: ACTIONS.replace("pytest -q", "pytest -q tests/test_one.py")}, "blocks"),
+        (".travis.yml", {W: ACTIONS.replace("ruff check", "ruff format")}, "blocks"),
+    ],
+)  # fmt: skip
+def test_only_what_a_system_reads_takes_over_and_only_with_all_that_was_checked(gone, came, effect):
+    found = {
+        e
+        for code, e in _found({gone: CI if gone == W else TRAVIS}, {gone: None, **came})
+        if code.startswith("CI_CHECK")
+    }
+    assert found == ({effect} if effect else set())
