@@ -28,7 +28,7 @@ _HALVES = {"go": ("test", "vet"), "cargo": ("test", "clippy", "check", "audit", 
 _LINTERS, _TYPES, _TESTS = frozenset({"ruff", "flake8"}), frozenset({"mypy", "pyright", "basedpyright", "ty"}), frozenset({"pytest", "unittest", "py.test"})  # fmt: skip
 _HEIRS = {
     **dict.fromkeys(("flake8", "pycodestyle", "pyflakes", "pydocstyle", "pylint", "isort", "bandit"), _LINTERS),
-    **dict.fromkeys(_TYPES, _TYPES), "black": frozenset({"ruff format"}), "ruff format": frozenset({"black"}),
+    **dict.fromkeys(_TYPES, _TYPES), "black": frozenset({"ruff format", "ruff"}), "ruff format": frozenset({"black"}),
     **dict.fromkeys(("unittest", "py.test", "nose2", "nosetests", "trial", "pytest"), frozenset({"pytest", "py.test", "trial"})),
     "eslint": frozenset({"biome", "oxlint"}), "safety": frozenset({"pip-audit"}), "pre-commit": frozenset({"prek"}),
     **dict.fromkeys(("jest", "mocha", "ava"), frozenset({"vitest", "jest"})), "golangci-lint": frozenset(), "staticcheck": frozenset({"golangci-lint"}),
@@ -144,7 +144,9 @@ def _stands_for(line: str, tool: str, new: Reached, entries: object) -> bool:
             return True
         if tool in ("pytest", "py.test", "unittest"):
             return _tests_as_much(line, new.line, tool)
-        return as_much(line, new.line, tool.split(maxsplit=1)[0])
+        name, _, half = tool.partition(" ")  # a command of the tool is no path that it looks at
+        was, now = (re.sub(rf"\b{half}\b", " ", r, count=1) if half else r for r in (line, new.line))
+        return as_much(was, now, name)
     return bool(_HEIRS.get(tool, frozenset()) & set(has)) and narrowing(new.line) <= narrowing(line)
 
 

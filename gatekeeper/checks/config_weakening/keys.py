@@ -4,6 +4,12 @@ from __future__ import annotations
 
 import re
 
+WHOSE = {
+    "ruff.toml": "ruff", ".ruff.toml": "ruff", "pyrightconfig.json": "pyright", "tsconfig.json": "tsc", ".pylintrc": "pylint",
+    "pylintrc": "pylint", **{f".golangci.{s}": "golangci" for s in ("yml", "yaml")}, **{f".eslintrc{s}": "eslint" for s in ("", ".json", ".yml", ".yaml")},
+}  # fmt: skip
+"""Files of one tool whose keys do not say so."""
+
 
 def tool_of(key: str) -> str:
     """The tool that a key belongs to, by its table or section."""

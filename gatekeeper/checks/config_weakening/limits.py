@@ -8,9 +8,10 @@ from functools import partial
 from typing import Any
 
 from gatekeeper.checks.config_weakening.ci_commands import started
-from gatekeeper.checks.config_weakening.keys import plain_key, plain_tool, read_there, tool_of
+from gatekeeper.checks.config_weakening.keys import WHOSE, plain_key, plain_tool, read_there, tool_of
 from gatekeeper.checks.config_weakening.reach import left_out, unused
 from gatekeeper.checks.config_weakening.type_checkers import IN_STRICT, exchanged, of_strangers
+from gatekeeper.checks.config_weakening.value_words import demands_less, sure
 from gatekeeper.domain.evidence import Evidence
 from gatekeeper.domain.finding import Finding, finding
 from gatekeeper.domain.globs import matches
@@ -87,17 +88,16 @@ def weakened_limits(evidence: Evidence) -> tuple[Finding, ...]:
             and not _came_from(key, before.get(key), after.get(key), earlier)
             and not _never_selected(key, before, after)
         }
-        whose = {"ruff.toml": "ruff", ".ruff.toml": "ruff", "pyrightconfig.json": "pyright"}.get(
-            path.rsplit("/", 1)[-1]
-        )
+        whose = WHOSE.get(path.rsplit("/", 1)[-1])
         excluded = {
             k: left_out(evidence, k, whose or tool_of(k), before, after)
             for k in lost
             if re.search(r"(?:^|[.-])exclude$", k)
         }
-        arrived = {t for t in map(tool_of, lost) if all(before.get(k) is None for k in lost if tool_of(k) == t)}
+        owner = {k: whose or tool_of(k) for k in lost}
+        arrived = {t for t in owner.values() if all(before.get(k) is None for k in lost if owner[k] == t)}
         arrived = {t for t in arrived if re.fullmatch(r"\w+", t) and unused(evidence, t)}
-        lost = {k: w for k, w in lost.items() if tool_of(k) not in arrived}
+        lost = {k: w for k, w in lost.items() if owner[k] not in arrived}
         lost = {k: w for k, w in lost.items() if (k not in excluded) or excluded[k] is not None}
         if lost:
             worse = list(lost.values())
@@ -124,7 +124,9 @@ def _weight(
     strict = had.get("mypy.strict") is True and has.get("mypy.strict") is True
     if strict and old is True and plain in ("mypy.warn_unreachable", "mypy.warn_incomplete_stub"):
         return Effect.ADVISES
-    return Effect.ASKS if _matter_of_style(key, old, new) or exchanged(key, old, new, had, has, runs) else Effect.BLOCKS
+    if _matter_of_style(key, old, new) or not sure(key, old) or exchanged(key, old, new, had, has, runs):
+        return Effect.ASKS
+    return Effect.BLOCKS
 
 
 def _matter_of_style(key: str, old: Any, new: Any) -> bool:
@@ -237,8 +239,11 @@ def weaker(key: str, old: Any, new: Any) -> str | None:
     if name in _NO_CHECK or plain_key(key).startswith("coverage.paths."):
         return None  # the latter says which folders are the same one, not what is measured
     said = f"{key} {_short(old)} -> {_short(new)}"
-    if (plain_key(key) == "mypy.follow_imports" and new == "skip") or (name == "strict_optional" and new is False):
+    if name == "strict_optional" and new is False:
         return said
+    ordered = demands_less(key, old, new)
+    if ordered is not None:
+        return said if ordered else None
     a, b = _number(old), _number(new)
     lower, higher = _LOWER_IS_WEAKER.search(key), _HIGHER_IS_WEAKER.search(name)
     if a is not None and (b is not None or new is None):

@@ -54,7 +54,7 @@ def exchanged(
 def of_strangers(evidence: Evidence, key: str) -> bool:
     """Imports of a module that somebody else wrote, named as such, are not to be found: nothing of the project goes unchecked."""
     plain = plain_key(key)
-    if not plain.startswith("mypy") or not plain.endswith(".ignore_missing_imports"):
+    if not plain.startswith("mypy") or not plain.endswith((".ignore_missing_imports", ".follow_imports")):
         return False
     section = key.rsplit(".", 1)[0].removeprefix("tool.").removeprefix("mypy").removeprefix(".overrides").lstrip(".-")
     modules = [m.strip(" '\"").partition(".")[0] for m in section.strip("[]").split(",")]

@@ -99,3 +99,65 @@ def test_still_reached(name):
     workflow, path, old, after = HONEST[name]
     found = [f for f in check(tree_evidence({W: workflow, path: old}, after)) if f.effect.value != "advises"]
     assert [f for f in found if "reached" in f.message or "no longer stops" in f.message] == []
+
+
+P, C, E, G = "pyproject.toml", "codecov.yml", ".eslintrc.json", ".golangci.yml"
+CO = "coverage:\n  status:\n    project:\n      default:\n        target: 90%\n        threshold: 1%\n"
+RUFF = "[tool.ruff]\nline-length = 88\n"
+WORDS = {
+    "type checking mode": (P, '[tool.pyright]\ntypeCheckingMode = "strict"\n', '[tool.pyright]\ntypeCheckingMode = "off"\n', "blocks"),
+    "type checking mode from the default": (P, '[tool.pyright]\npythonVersion = "3.11"\n', '[tool.pyright]\npythonVersion = "3.11"\ntypeCheckingMode = "off"\n', "blocks"),
+    "type checking mode gone": ("pyrightconfig.json", '{"typeCheckingMode": "strict"}', "{}", "blocks"),
+    "report level": (P, '[tool.pyright]\nreportCallIssue = "error"\n', '[tool.pyright]\nreportCallIssue = "information"\n', "blocks"),
+    "report switched off": (P, "[tool.pyright]\nreportCallIssue = true\n", '[tool.pyright]\nreportCallIssue = "none"\n', "blocks"),
+    "ty rule": (P, '[tool.ty.rules]\nunresolved-import = "error"\n', '[tool.ty.rules]\nunresolved-import = "ignore"\n', "blocks"),
+    "eslint number": (E, '{"rules": {"no-eval": 2}}', '{"rules": {"no-eval": 0}}', "blocks"),
+    "eslint list": (E, '{"rules": {"no-eval": ["error", {}]}}', '{"rules": {"no-eval": ["warn", {}]}}', "blocks"),
+    "eslint word": (E, '{"rules": {"no-eval": "error"}}', '{"rules": {"no-eval": "off"}}', "blocks"),
+    "eslint rule of elsewhere": (E, '{"extends": "x"}', '{"extends": "x", "rules": {"no-eval": "off"}}', "asks"),
+    "golangci": (G, "linters:\n  enable: [gosec]\n", "run:\n  issues-exit-code: 0\nlinters:\n  enable: [gosec]\n", "blocks"),
+    "codecov informs": (C, CO, CO + "        informational: true\n", "blocks"),
+    "codecov threshold": (C, CO, CO.replace("1%", "50%"), "blocks"),
+    "codecov target": (C, CO, CO.replace("90%", "auto"), "blocks"),
+    "codecov off": (C, CO, "coverage:\n  status:\n    project: off\n", "blocks"),
+    "ruff only repairs": (P, RUFF, RUFF + "fix-only = true\n", "blocks"),
+    "ruff selects other rules": (P, RUFF, RUFF + 'lint.select = ["Q"]\n', "asks"),
+    "ruff selects nothing": (P, RUFF, RUFF + "lint.select = []\n", "asks"),
+    "ruff looks at one file": (P, RUFF, RUFF + 'include = ["a.py"]\n', "asks"),
+    "ruff takes what another file says": (P, RUFF, RUFF + 'extend = "lax.toml"\n', "asks"),
+    "flake8 selects": ("setup.cfg", "[flake8]\nmax-line-length = 88\n", "[flake8]\nmax-line-length = 88\nselect = E5\n", "asks"),
+    "coverage looks at one file": (P, "[tool.coverage.report]\nfail_under = 90\n", '[tool.coverage.report]\nfail_under = 90\ninclude = ["a.py"]\n', "asks"),
+    "mypy skips a module of its own": (P, "[tool.mypy]\nstrict = true\n", '[tool.mypy]\nstrict = true\n[[tool.mypy.overrides]]\nmodule = "src"\nfollow_imports = "skip"\n', "asks"),
+}  # fmt: skip
+USES = ci("ruff check .", "pyright", "ty check", "eslint .", "golangci-lint run", "flake8", "mypy .", "pytest --cov")
+
+
+@pytest.mark.parametrize("name", WORDS)
+def test_word_demands_less(name):
+    path, old, new, effect = WORDS[name]
+    base = {W: USES, path: old, "src/a.py": "x = 1\n"}
+    assert [(f.code, f.effect.value) for f in check(tree_evidence(base, {path: new}))] == [("LIMIT_LOWERED", effect)]
+
+
+@pytest.mark.parametrize("name", [n for n in WORDS if WORDS[n][3] == "blocks"])
+def test_word_demands_more(name):
+    path, old, new, _ = WORDS[name]
+    base = {W: USES, path: new, "src/a.py": "x = 1\n"}
+    assert check(tree_evidence(base, {path: old})) == ()
+
+
+SAME = {
+    "ruff selects more than by itself": (P, RUFF, RUFF + 'lint.select = ["E", "F", "I"]\n'),
+    "ruff looks at stubs too": (P, RUFF, RUFF + 'include = ["*.py", "*.pyi"]\n'),
+    "type checking as people begin": (P, '[tool.pyright]\npythonVersion = "3.11"\n', '[tool.pyright]\npythonVersion = "3.11"\ntypeCheckingMode = "basic"\n'),
+    "the default said": (P, '[tool.pyright]\npythonVersion = "3.11"\n', '[tool.pyright]\npythonVersion = "3.11"\ntypeCheckingMode = "standard"\n'),
+    "pyright report set": (P, '[tool.pyright]\npythonVersion = "3.11"\n', '[tool.pyright]\nreportMissingModuleSource = "none"\npythonVersion = "3.11"\n'),
+    "codecov closer": (C, CO, CO.replace("1%", "0.5%")),
+    "mypy skips a module of others": (P, "[tool.mypy]\nstrict = true\n", '[tool.mypy]\nstrict = true\n[[tool.mypy.overrides]]\nmodule = "numpy.*"\nfollow_imports = "skip"\n'),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SAME)
+def test_word_demands_as_much(name):
+    path, old, new = SAME[name]
+    assert check(tree_evidence({W: USES, path: old, "src/a.py": "x = 1\n"}, {path: new})) == ()
