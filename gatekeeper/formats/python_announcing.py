@@ -12,13 +12,17 @@ from itertools import chain
 
 from gatekeeper.formats import python_code
 from gatekeeper.formats.python_deprecations import MADE_BY, WARNINGS
+from gatekeeper.formats.python_guards import ask_no_more, bindings_of
+from gatekeeper.formats.python_plain_classes import members, plain_class
+from gatekeeper.formats.python_warning_imports import (
+    imports_may_differ,
+    imports_warnings,
+    knows_warnings,
+    without_imports,
+)
 from gatekeeper.records import dataclass
 
-_FROM = ("warnings", "typing_extensions")
 _BLOCKS = ("body", "orelse", "finalbody")
-_FLIPPED: dict[type[ast.cmpop], type[ast.cmpop]] = {
-    ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.In: ast.NotIn, ast.NotIn: ast.In,
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -27,6 +31,8 @@ class Way:
 
     message: str
     condition: str
+    where: str
+    """Qualified name of the function, or of the outermost one around it."""
 
 
 def newly_warned(old: ast.Module, new: ast.Module) -> Mapping[str, frozenset[str]] | None:
@@ -36,12 +42,12 @@ def newly_warned(old: ast.Module, new: ast.Module) -> Mapping[str, frozenset[str
     and hands on what it got. A warning in `__init__` is one about the class.
     """
     try:
-        if not all(_knows_warnings(t) for t in (old, new)):
+        if not all(knows_warnings(t) for t in (old, new)) or not imports_may_differ(old, new):
             return None
         had, has = _told(old), _told(new)
         if any(messages - has.get(name, frozenset()) for name, messages in had.items()):
             return None
-        if _silent(old, {}) != _silent(new, _members(old)):
+        if _silent(old, frozenset()) != _silent(new, _openings(old)):
             return None
     except (RecursionError, MemoryError):
         return None
@@ -56,15 +62,13 @@ def ended_ways(old: ast.Module, new: ast.Module) -> tuple[Way, ...] | None:
     module that did nothing but warn may go.
     """
     try:
-        if not all(_knows_warnings(t) for t in (old, new)):
+        if not all(knows_warnings(t) for t in (old, new)) or not imports_may_differ(old, new):
             return None
         before, after = (python_code.without_docstrings(t) for t in (old, new))
         assert isinstance(before, ast.Module)
         assert isinstance(after, ast.Module)
         voices = {n.name: m for n in before.body if isinstance(n, ast.FunctionDef) and (m := _only_warns(n))}
-        spoken = {n.id for n in ast.walk(after) if isinstance(n, ast.Name)}
-        kept = spoken | {getattr(n, "name", "") for n in after.body}
-        before.body = [n for n in before.body if getattr(n, "name", "") not in voices.keys() - kept]
+        kept = {n.id for n in ast.walk(after) if isinstance(n, ast.Name)} | {getattr(n, "name", "") for n in after.body}
         ways: list[Way] = []
         later: dict[str, list[python_code.Definition]] = {}
         for name, node in python_code.definitions(after):
@@ -73,47 +77,23 @@ def ended_ways(old: ast.Module, new: ast.Module) -> tuple[Way, ...] | None:
             if isinstance(node, ast.ClassDef):
                 continue
             mine: list[Way] = []
-            twins = later.get(name, [])
-            stays = {ast.dump(n) for twin in twins for n in ast.walk(twin) if isinstance(n, ast.If)}
-            _cut(node, voices, stays, mine)
-            for one in (node, *twins):
-                _ask_no_more(one, {w.condition for w in mine})
+            stays = {ast.dump(n) for twin in later.get(name, []) for n in ast.walk(twin) if isinstance(n, ast.If)}
+            bindings = bindings_of(node)
+            _cut(node, voices, stays, mine, name)
+            for condition in {w.condition for w in mine}:
+                ask_no_more(node, condition, bindings, stays)
             ways += mine
+        said = {w.message for w in ways}
+        before.body = [
+            n
+            for n in before.body
+            if not ((v := getattr(n, "name", "")) in voices and v not in kept and voices[v] in said)
+        ]
         for tree in (before, after):
-            _drop(tree, _imports_warnings)
+            without_imports(tree)
         return tuple(ways) if ast.dump(before) == ast.dump(after) else None
     except (RecursionError, MemoryError):
         return None
-
-
-def _knows_warnings(tree: ast.Module) -> bool:
-    """`warnings`, `warn` and `deprecated` mean what they say in this module, wherever they stand."""
-    for node in python_code.walk(tree):
-        bound = {getattr(node, "arg", None), getattr(node, "name", None)} if not isinstance(node, ast.keyword | ast.alias) else set()  # fmt: skip
-        if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Store | ast.Del):
-            bound.add(node.id if isinstance(node, ast.Name) else node.attr)
-        if bound & {"warnings", "warn", "deprecated"}:
-            return False
-        if isinstance(node, ast.Import) and any((a.asname or a.name) == "warnings" and a.name != "warnings" for a in node.names):  # fmt: skip
-            return False
-        if isinstance(node, ast.ImportFrom) and any(
-            (a.asname or a.name) in ("warnings", "warn", "deprecated")
-            and (node.level or node.module not in _FROM or a.asname not in (None, a.name))
-            for a in node.names
-        ):
-            return False
-    return True
-
-
-def _imports_warnings(node: ast.stmt) -> bool:
-    if isinstance(node, ast.Import):
-        return all(a.name == "warnings" and a.asname is None for a in node.names)
-    return (
-        isinstance(node, ast.ImportFrom)
-        and not node.level
-        and node.module in _FROM
-        and all(a.name in ("warn", "deprecated") for a in node.names)
-    )
 
 
 def _message(node: ast.AST, calls: tuple[str, ...] = ("warnings.warn", "warn")) -> str:
@@ -123,7 +103,7 @@ def _message(node: ast.AST, calls: tuple[str, ...] = ("warnings.warn", "warn")) 
     first, *rest = node.args
     kinds = [*rest, *(k.value for k in node.keywords if k.arg == "category")]
     others = [k for k in node.keywords if k.arg != "category"]
-    plain = all(k.arg == "stacklevel" and isinstance(k.value, ast.Constant) for k in others)
+    plain = all(k.arg == "stacklevel" and type(getattr(k.value, "value", None)) is int for k in others)
     decorates = "deprecated" in calls
     named = len(kinds) == 1 and isinstance(kinds[0], ast.Name) and kinds[0].id in WARNINGS
     if not plain or not (named or (decorates and not kinds)):
@@ -148,7 +128,7 @@ def _told(tree: ast.Module) -> dict[str, frozenset[str]]:
     """Qualified name of a function or decorated class -> what it says of its end."""
     table: dict[str, frozenset[str]] = {}
     for name, node in python_code.definitions(tree):
-        messages = {m for d in node.decorator_list if (m := _decoration(d))}
+        messages = {m for d in _decorations(tree, name, node) if (m := _decoration(d))}
         if not isinstance(node, ast.ClassDef):
             messages |= {m for n in ast.walk(node) if isinstance(n, ast.stmt) and (m := _warning(n))}
         if messages:
@@ -156,43 +136,64 @@ def _told(tree: ast.Module) -> dict[str, frozenset[str]]:
     return table
 
 
-def _members(tree: ast.Module) -> dict[str, set[str]]:
-    """Class -> names of its own functions."""
-    return {
-        name: {getattr(n, "name", "") for n in node.body}
+def _decorations(tree: ast.Module, name: str, node: python_code.Definition) -> list[ast.expr]:
+    """Decorators that see the plain function, whatever stands above them; of a class, the only one of a plain class."""
+    given = node.decorator_list
+    if isinstance(node, ast.ClassDef):
+        return given if len(given) == 1 and plain_class(tree, name, decorated=True) else []
+    kind = len(given) > 1 and isinstance(given[-1], ast.Name) and given[-1].id in ("staticmethod", "classmethod")
+    return given[-2:-1] if kind else given[-1:]
+
+
+def narrowed(old: ast.Module, new: ast.Module) -> frozenset[str]:
+    """Classes of `new` that got an `__init__` which takes no arguments, where the class had none of its own."""
+    openings = _openings(old)
+    return frozenset(
+        name
+        for name, node in python_code.definitions(new)
+        if name in openings
+        and isinstance(node, ast.ClassDef)
+        and any(isinstance(n, ast.FunctionDef) and _hands_on(n) and n.args.vararg is None for n in node.body)
+    )
+
+
+def _openings(tree: ast.Module) -> frozenset[str]:
+    """Plain classes without an `__init__` of their own."""
+    return frozenset(
+        name
         for name, node in python_code.definitions(tree)
-        if isinstance(node, ast.ClassDef)
-    }
+        if isinstance(node, ast.ClassDef) and "__init__" not in members(node) and plain_class(tree, name)
+    )
 
 
-def _silent(tree: ast.Module, older: Mapping[str, set[str]]) -> str:
-    """The module without its warnings; without an `__init__` that only warns where the class had none in `older`."""
+def _silent(tree: ast.Module, openings: frozenset[str]) -> str:
+    """The module without its warnings; without an `__init__` that only warns in a class of `openings`."""
     bare = python_code.without_docstrings(tree)
+    assert isinstance(bare, ast.Module)
     for name, node in list(python_code.definitions(bare)):
-        node.decorator_list = [d for d in node.decorator_list if not _decoration(d)]
-        if isinstance(node, ast.ClassDef) and "__init__" not in older.get(name, {"__init__"}):
+        mute = [d for d in _decorations(bare, name, node) if _decoration(d)]
+        node.decorator_list = [d for d in node.decorator_list if d not in mute]
+        if name in openings:
             node.body = [n for n in node.body if not (isinstance(n, ast.FunctionDef) and _hands_on(n))]
     for function in list(ast.walk(bare)):
         if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
             _drop(function, lambda n: bool(_warning(n)))
-    _drop(bare, _imports_warnings)
+    without_imports(bare)
     return ast.dump(bare)
 
 
 def _hands_on(node: ast.FunctionDef) -> bool:
-    """An `__init__` that warns and calls its parent's with everything that it was given."""
+    """An `__init__` that warns and calls its parent's with all that it was given: everything, or nothing at all."""
     if node.name != "__init__" or node.decorator_list or len(node.body) != 2 or not _warning(node.body[0]):
         return False
     given, call = node.args, node.body[1]
-    if given.posonlyargs or given.defaults or any(d is not None for d in given.kw_defaults) or not given.args:
+    if given.posonlyargs or given.kwonlyargs or len(given.args) != 1 or (given.vararg is None) != (given.kwarg is None):
         return False
     notes = [a.annotation for a in ast.walk(given) if isinstance(a, ast.arg)]
     if any(isinstance(n, ast.Call | ast.NamedExpr | ast.Lambda) for x in (*notes, node.returns) if x for n in ast.walk(x)):  # fmt: skip
         return False
-    rows = [a.arg for a in given.args[1:]] + ([f"*{given.vararg.arg}"] if given.vararg else [])
-    rows += [f"{a.arg}={a.arg}" for a in given.kwonlyargs] + ([f"**{given.kwarg.arg}"] if given.kwarg else [])
-    wanted = ast.parse(f"super().__init__({', '.join(rows)})").body[0]
-    return ast.dump(call) == ast.dump(wanted)
+    everything = f"*{given.vararg.arg}, **{given.kwarg.arg}" if given.vararg and given.kwarg else ""
+    return ast.dump(call) == ast.dump(ast.parse(f"super().__init__({everything})").body[0])
 
 
 def _drop(tree: ast.AST, which: Callable[[ast.stmt], bool]) -> None:
@@ -206,27 +207,27 @@ def _drop(tree: ast.AST, which: Callable[[ast.stmt], bool]) -> None:
 
 def _only_warns(node: ast.FunctionDef) -> str:
     """What a function without parameters says that does nothing but warn."""
-    rest = [s for s in node.body if not _imports_warnings(s)]
+    rest = [s for s in node.body if not imports_warnings(s, inside=True)]
     free = node.args.args or node.args.posonlyargs or node.args.vararg or node.args.kwarg or node.args.kwonlyargs
     return _warning(rest[0]) if len(rest) == 1 and not free and not node.decorator_list else ""
 
 
-def _cut(tree: ast.AST, voices: Mapping[str, str], stays: set[str], ways: list[Way]) -> None:
+def _cut(tree: ast.AST, voices: Mapping[str, str], stays: set[str], ways: list[Way], where: str) -> None:
     """Take branches that warn, but those of `stays`, out of a function; what they had done otherwise is done always."""
     for node in ast.walk(tree):
         for name in _BLOCKS:
             block = getattr(node, name, None)
             if isinstance(block, list):
-                setattr(node, name, list(chain.from_iterable(_without(s, voices, stays, ways) for s in block)))
+                setattr(node, name, list(chain.from_iterable(_without(s, voices, stays, ways, where) for s in block)))
 
 
-def _without(node: ast.AST, voices: Mapping[str, str], stays: set[str], ways: list[Way]) -> list[ast.AST]:
+def _without(node: ast.AST, voices: Mapping[str, str], stays: set[str], ways: list[Way], where: str) -> list[ast.AST]:
     if not isinstance(node, ast.If) or ast.dump(node) in stays:
         return [node]
     said = [m for s in node.body if (m := _warning(s) or _voice(s, voices))]
     if not said:
         return [node]
-    ways += [Way(m, ast.dump(node.test)) for m in said]
+    ways += [Way(m, ast.dump(node.test), where) for m in said]
     return list(node.orelse)
 
 
@@ -234,26 +235,3 @@ def _voice(node: ast.stmt, voices: Mapping[str, str]) -> str:
     call = node.value if isinstance(node, ast.Expr) else None
     plain = isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and not call.args and not call.keywords
     return voices.get(call.func.id, "") if plain else ""  # type: ignore[union-attr]
-
-
-def _ask_no_more(tree: ast.AST, conditions: set[str]) -> None:
-    """Branches on the opposite of one of the conditions become what they hold."""
-    for node in ast.walk(tree) if conditions else ():
-        for name in _BLOCKS:
-            block = getattr(node, name, None)
-            if isinstance(block, list) and any(isinstance(s, ast.If) for s in block):
-                setattr(node, name, list(chain.from_iterable(_held(s, conditions) for s in block)))
-
-
-def _held(node: ast.AST, conditions: set[str]) -> list[ast.AST]:
-    if isinstance(node, ast.If) and not node.orelse and ast.dump(_opposite(node.test)) in conditions:
-        return list(node.body)
-    return [node]
-
-
-def _opposite(test: ast.expr) -> ast.expr:
-    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        return test.operand
-    if isinstance(test, ast.Compare) and len(test.ops) == 1 and type(test.ops[0]) in _FLIPPED:
-        return ast.Compare(test.left, [_FLIPPED[type(test.ops[0])]()], test.comparators)
-    return ast.UnaryOp(ast.Not(), test)

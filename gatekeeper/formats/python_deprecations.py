@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from gatekeeper.formats import python_code
 
@@ -59,6 +59,28 @@ def warnings_given(tree: ast.Module) -> Counter[str]:
     return Counter(ast.dump(n) for n in python_code.walk(tree) if isinstance(n, ast.Call) and _warns(n))
 
 
+def warning_places(tree: ast.Module) -> Counter[tuple[str, str]]:
+    """(qualified name of the function or class around it, what it says) of every call that warns of deprecation.
+
+    The text is empty where it is no constant, the name where it stands in no function; what makes a class stands for it.
+    """
+    rows: Counter[tuple[str, str]] = Counter()
+    calls = {id(n): n for n in python_code.walk(tree) if isinstance(n, ast.Call) and _warns(n)}
+    for name, node in python_code.definitions(tree):
+        owner, _, last = name.rpartition(".")
+        place = owner if last in MADE_BY and owner else name
+        parts = node.decorator_list if isinstance(node, ast.ClassDef) else [node]
+        for call in (calls.pop(id(n)) for part in parts for n in ast.walk(part) if id(n) in calls):
+            rows[place, _text(call)] += 1
+    rows.update(("", _text(call)) for call in calls.values())
+    return rows
+
+
+def _text(call: ast.Call) -> str:
+    first = call.args[0] if call.args else None
+    return first.value if isinstance(first, ast.Constant) and isinstance(first.value, str) else ""
+
+
 def warning_balance(pairs: Iterable[tuple[str | None, str | None]]) -> int | None:
     """From (source before, source after) of every changed module of the code: how many warnings there are more.
 
@@ -87,6 +109,16 @@ def demands_a_warning(node: ast.AST) -> bool:
     claims: list[ast.AST] = [n.test for n in ast.walk(node) if isinstance(n, ast.Assert)]
     claims += [c for c in calls if getattr(c.func, "attr", "") in _CLAIMS]
     return any(_kinds(c) and recorded & _named(c) and not _denies(c) for c in claims)
+
+
+def demanded_texts(node: ast.AST) -> frozenset[str]:
+    """Texts that a test wants to read in the warnings it demands: a constant `match`, or the text of `assertWarnsRegex`."""
+    found: set[str] = set()
+    for call in (n for n in ast.walk(node) if isinstance(n, ast.Call)):
+        if getattr(call.func, "attr", getattr(call.func, "id", "")) in (*_DEMANDS, "deprecated_call"):
+            values = [k.value for k in call.keywords if k.arg == "match"] + call.args[1:2]
+            found |= {v.value for v in values if isinstance(v, ast.Constant) and isinstance(v.value, str)}
+    return frozenset(found)
 
 
 def recorded_warnings(node: ast.AST) -> frozenset[str]:
@@ -131,23 +163,30 @@ def wholly_announced(tree: ast.Module) -> bool:
 
 def says_to_go(rows: Iterable[str], what: str) -> bool:
     """One sentence of the plan says that `what` (a pattern) is to go, and does not say no."""
+    return any(True for _ in _going(rows, what))
+
+
+def _going(rows: Iterable[str], what: str) -> Iterator[str]:
+    """Such sentences, from the verb on."""
     goes = re.compile(rf"{REMOVAL}[^.;\n]{{0,80}}(?<!\w)(?:{what})", re.IGNORECASE)
     denied = re.compile(r"\b(?:not|never|without|no)\b|n't\b", re.IGNORECASE)
-    return any(
-        (found := goes.search(sentence[:2000])) is not None and not denied.search(sentence[: found.end()])
-        for row in rows
-        for sentence in re.split(r"(?<=[.;])\s|\n", row)
-    )
+    for sentence in _sentences(rows):
+        found = goes.search(sentence[:2000])
+        if found is not None and not denied.search(sentence[: found.end()]):
+            yield sentence[found.start() : 2000]
+
+
+_DEPRECATED = r"deprecat\w*|obsolete\w*"
 
 
 def says_that_deprecated_things_go(rows: Iterable[str]) -> bool:
     """The plan asks for the end of what was deprecated, whatever it is."""
-    return says_to_go(rows, r"deprecat\w*|obsolete\w*")
+    return says_to_go(rows, _DEPRECATED)
 
 
-def says_that_support_goes(rows: Iterable[str]) -> bool:
-    """The plan asks for the end of something that was deprecated, or of the support for something."""
-    return says_to_go(rows, r"deprecat\w*|obsolete\w*|support|legacy|(?:backwards? )?compat\w*")
+def words_of_deprecated_things_that_go(rows: Iterable[str]) -> list[frozenset[str]]:
+    """For each sentence of the plan that asks for the end of deprecated things: its words from the verb on, as they are written."""
+    return [frozenset(re.findall(r"\w+", said)) for said in _going(rows, _DEPRECATED)]
 
 
 _ANNOUNCES = r"\bdeprecat(?:e|es|ing)\b(?P<object>.*)|\b(?:mark|flag)\w*\b(?P<marked>.*?)\bas deprecated\b"

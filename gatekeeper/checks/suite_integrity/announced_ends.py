@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
 
 from gatekeeper.checks.suite_integrity.situation import BAD, Situation
-from gatekeeper.checks.suite_integrity.users import ITSELF, PLAIN, bound_in, set_up, uses
+from gatekeeper.checks.suite_integrity.sole_change import made_as_before, nothing_else_changed
+from gatekeeper.checks.suite_integrity.users import ITSELF, PLAIN, bound_in, set_up, spoken, uses
 from gatekeeper.domain.ticket import Ticket
 from gatekeeper.formats import python_code
+from gatekeeper.formats.python_announcing import ended_ways
 from gatekeeper.formats.python_deprecations import (
+    demanded_texts,
     demands_a_warning,
     named_for_deprecation,
     says_that_this_goes,
+    warning_places,
     wholly_announced,
 )
 
@@ -42,7 +47,7 @@ def announced_as_asked(situation: Situation) -> Announced:
             return {}
         for name, messages in told.items():
             found[name] = found.get(name, frozenset()) | messages
-    return found
+    return found if found and nothing_else_changed(situation) and made_as_before(situation) else {}
 
 
 def _named(situation: Situation, name: str, wanted: frozenset[str]) -> bool:
@@ -76,11 +81,16 @@ def went_with_the_announcement(situation: Situation, path: str, name: str, ids: 
     names = {n.rpartition(".")[2] for n in found}
     if uses(tree, name, names) != ITSELF:
         return False
-    return _of_the_project(situation, tree, name, test) <= names
+    return of_the_project(situation, tree, name, test) <= names
 
 
-def _of_the_project(situation: Situation, tree: ast.Module, name: str, test: ast.AST) -> set[str]:
-    """Last parts of the project's names that a test says, with what it calls and is given; `_UNKNOWN` for what is out of sight."""
+def of_the_project(
+    situation: Situation, tree: ast.Module, name: str, test: ast.AST, besides: Collection[str] = ()
+) -> set[str]:
+    """Last parts of the project's names that a test says, with what it calls and is given; `_UNKNOWN` for what is out of sight.
+
+    Names with a part in `besides` (a module, or a class) are left out.
+    """
     origins = python_code.imports(tree)
     own: dict[str, ast.AST] = {n.name: n for n in tree.body if isinstance(n, _DEFINITION)}
     stack: list[ast.AST] = [test, *(n for n in tree.body if set_up(n))]
@@ -108,9 +118,39 @@ def _of_the_project(situation: Situation, tree: ast.Module, name: str, test: ast
                 dotted = python_code.dotted(one, origins)
                 if dotted.startswith("."):
                     found.add(_UNKNOWN)
+                elif set(dotted.split(".")) & {*besides}:
+                    continue
                 elif dotted and situation.own(dotted.split(".")[0]) and dotted.split(".")[0] not in own:
                     found.add(dotted.rpartition(".")[2])
     return found
+
+
+def leads_to(situation: Situation, tree: ast.Module, name: str, test: ast.AST, wanted: set[str]) -> bool:
+    """The test says one of the names, or one of something in the target's code that says it, and so on."""
+    own: dict[str, ast.AST] = {n.name: n for n in tree.body if isinstance(n, _DEFINITION)}
+    owner = own.get(name.partition("::")[0]) if "::" in name else None
+    reached = spoken(test, *(n for n in tree.body if set_up(n)), *([owner] if owner is not None else ()))
+    paths = [p for p in situation.evidence.base.entries if p.endswith(".py") and situation.kind(p) is None]
+    if len(paths) > _MOST_MODULES:
+        return False
+    table: dict[str, set[str]] = {n: spoken(d) | _imported(d) for n, d in own.items() if d is not owner}
+    for module in (python_code.parse(situation.source(p, base=True)) for p in paths):
+        for called, node in python_code.definitions(module) if module is not None else ():
+            last = called.rpartition(".")[2]
+            table[last] = table.get(last, set()) | spoken(node) | _imported(node)
+    seen: set[str] = set()
+    while more := reached - seen:
+        if more & wanted:
+            return True
+        seen |= more
+        reached = set().union(*(table.get(n, set()) for n in more))
+    return False
+
+
+def _imported(node: ast.AST) -> set[str]:
+    return {
+        a.name.rpartition(".")[2] for n in ast.walk(node) if isinstance(n, ast.Import | ast.ImportFrom) for a in n.names
+    }
 
 
 def fails_for_it(situation: Situation, found: Announced, ids: Iterable[str]) -> bool:
@@ -133,12 +173,54 @@ def _begins(row: str, message: str) -> bool:
 
 
 def way_ended_as_asked(situation: Situation, path: str, name: str) -> bool:
-    """A test that demands a warning, where the change only takes out branches that warned and whose end the ticket asks for."""
+    """A test that demands a warning of a way, where the change only takes out such ways and the ticket asks for their end.
+
+    What the test names must lead to the function whose branch went, and a text that it wants to read must be that warning's.
+    """
     test = situation.definition(path, name, base=True)
-    if test is None or not demands_a_warning(test):
+    tree = python_code.parse(situation.source(path, base=True))
+    if test is None or tree is None or not demands_a_warning(test):
         return False
     said, plan = situation.ended_ways, _plan(situation.evidence.ticket)
-    return bool(said) and all(says_that_this_goes(plan, m) for m in said)
+    if not said or not all(says_that_this_goes(plan, m) for m in said):
+        return False
+    if not all(any(_matches(wanted, m) for m in said) for wanted in demanded_texts(test)):
+        return False
+    return leads_to(situation, tree, name, test, _ended_in(situation)) and nothing_else_changed(situation)
+
+
+def warned_end_as_asked(situation: Situation, path: str, name: str) -> bool:
+    """A test that demands a warning which went out of the code as the ticket asks, and that reaches none which is still there.
+
+    The code may have changed in other ways as well: what still warns is to go on doing so, and keeps its tests.
+    """
+    test = situation.definition(path, name, base=True)
+    tree = python_code.parse(situation.source(path, base=True))
+    if test is None or tree is None:
+        return False
+    before, after = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
+    for changed in situation.changed:
+        if changed.endswith(".py") and situation.kind(changed) is None:
+            for table, base in ((before, True), (after, False)):
+                module = python_code.parse(situation.source(changed, base=base))
+                table.update(warning_places(module) if module is not None else ())
+    went, plan = before - after, _plan(situation.evidence.ticket)
+    if not went or not all(m and says_that_this_goes(plan, m) for _, m in went):
+        return False
+    if not all(any(_matches(wanted, m) for _, m in went) for wanted in demanded_texts(test)):
+        return False
+    ended, kept = ({n.rpartition(".")[2] for n, _ in rows if n} for rows in (went, after))
+    return leads_to(situation, tree, name, test, ended) and not leads_to(situation, tree, name, test, kept)
+
+
+def _ended_in(situation: Situation) -> set[str]:
+    rows = [ended_ways(old, new) for _, old, new in situation.code_pairs or ()]
+    return {part for ways in rows for w in ways or () for part in w.where.split(".")[-1:]}
+
+
+def _matches(pattern: str, message: str) -> bool:
+    """The words of a pattern stand in the message; a pattern is not run, which a hostile one would make long."""
+    return set(re.findall(r"\w{2,}", pattern.replace("\\", " "))) <= set(re.findall(r"\w{2,}", message))
 
 
 def _plan(ticket: Ticket) -> tuple[str, ...]:

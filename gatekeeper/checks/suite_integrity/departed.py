@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 import posixpath
 import re
 
 from gatekeeper.checks.suite_integrity.ancestors import ancestors
-from gatekeeper.checks.suite_integrity.announced_ends import way_ended_as_asked, went_with_the_announcement
+from gatekeeper.checks.suite_integrity.announced_ends import (
+    of_the_project,
+    warned_end_as_asked,
+    way_ended_as_asked,
+    went_with_the_announcement,
+)
 from gatekeeper.checks.suite_integrity.leftovers import only_left
 from gatekeeper.checks.suite_integrity.living_on import lives_on
 from gatekeeper.checks.suite_integrity.situation import BAD, Situation
@@ -19,9 +25,9 @@ from gatekeeper.formats.python_deprecations import (
     demands_a_warning,
     recorded_warnings,
     says_that_deprecated_things_go,
-    says_that_support_goes,
     warning_balance,
     wholly_announced,
+    words_of_deprecated_things_that_go,
 )
 
 PRIVATE = "private"
@@ -73,9 +79,11 @@ def departed(situation: Situation, path: str, name: str, ids: list[str]) -> str:
     if all(_WARNED.search(d) for d in details) and any(w in change.added for w in ("deprecated", "Deprecated")):
         return "the code now warns against what it uses"
     if (fewer := warned_way_went(situation, path, name, ids)) is not None:
-        ticket = situation.evidence.ticket
-        asked = says_that_support_goes((ticket.title, ticket.goal, *ticket.acceptance))
-        return PRIVATE if asked and fewer else "the code no longer gives the warning of deprecation that it demands"
+        return (
+            PRIVATE
+            if fewer and warned_end_as_asked(situation, path, name)
+            else "the code no longer gives the warning of deprecation that it demands"
+        )
     missing, names = _missing(details)
     tree = python_code.parse(situation.source(path, base=True))
     if not names or not all(_MISSING.search(d) for d in details) or tree is None:
@@ -83,7 +91,7 @@ def departed(situation: Situation, path: str, name: str, ids: list[str]) -> str:
     how = uses(tree, name, names, lambda c: ancestors(situation, path, c))
     if not how or not _went(situation, names):
         return ""
-    if how == ITSELF and _may_end(situation, path, missing, names):
+    if how == ITSELF and _may_end(situation, path, missing, names, name):
         return PRIVATE
     return f"the code no longer has {', '.join(sorted(names))}"
 
@@ -141,10 +149,18 @@ def support_changed(situation: Situation, path: str) -> bool:
     return False
 
 
-def _may_end(situation: Situation, path: str, missing: dict[str, str], names: set[str]) -> bool:
-    """What is missing was nobody's business outside the package, or had warned of its end as asked, and did not only move."""
-    ends = _private(situation, path, missing) or _ended_as_asked(situation, names)
-    return ends and not lives_on(situation, names)
+def _may_end(situation: Situation, path: str, missing: dict[str, str], names: set[str], test: str = "") -> bool:
+    """What is missing was nobody's business outside the package, or had warned of its end as asked, and did not only move.
+
+    Of what was nobody's business a `test` (qualified name) may go that says nothing else of the project.
+    """
+    private = _private(situation, path, missing) and (not test or _of_these_alone(situation, path, test, names))
+    return (private or _ended_as_asked(situation, names)) and not lives_on(situation, names)
+
+
+def _of_these_alone(situation: Situation, path: str, name: str, names: set[str]) -> bool:
+    tree, test = python_code.parse(situation.source(path, base=True)), situation.definition(path, name, base=True)
+    return tree is not None and test is not None and not of_the_project(situation, tree, name, test, names)
 
 
 def _missing(details: list[str]) -> tuple[dict[str, str], set[str]]:
@@ -168,18 +184,32 @@ def _went(situation: Situation, names: set[str]) -> bool:
 
 
 def _ended_as_asked(situation: Situation, names: set[str]) -> bool:
-    """Every one of the names had warned whoever used it, and the ticket says that deprecated things are to go."""
+    """Every one of the names had warned whoever used it, and the ticket says that deprecated things are to go: all, or these."""
     ticket = situation.evidence.ticket
-    if not says_that_deprecated_things_go((ticket.title, ticket.goal, *ticket.acceptance)):
+    plan = (ticket.title, ticket.goal, *ticket.acceptance)
+    if not says_that_deprecated_things_go(plan):
         return False
     ended: set[str] = set()
+    known: set[str] = set()
+    owners: dict[str, set[str]] = {}
     for path, changed in situation.changed.items():
         tree = python_code.parse(situation.source(path, base=True)) if path.endswith(".py") else None
         if tree is not None and situation.kind(path) is None:
-            ended |= {n.rsplit(".", 1)[-1] for n in announced(tree)}
+            stem = path.rsplit("/", 1)[-1].removesuffix(".py")
+            ending = announced(tree)
+            ended |= {n.rsplit(".", 1)[-1] for n in ending}
+            for name, node in python_code.definitions(tree):
+                owners.setdefault(name.rsplit(".", 1)[-1], set()).update({*name.split("."), stem})
+                known |= {a.arg for a in ast.walk(getattr(node, "args", node)) if isinstance(a, ast.arg)}
             if changed.new is None and wholly_announced(tree):
-                ended.add(path.rsplit("/", 1)[-1].removesuffix(".py"))
-    return names <= ended
+                ended.add(stem)
+            owners.setdefault(stem, set()).add(stem)
+    if not names <= ended:
+        return False
+    return any(
+        not (said := words & (owners.keys() | known)) or all(owners.get(n, {n}) & said for n in names)
+        for words in words_of_deprecated_things_that_go(plan)
+    )
 
 
 def _private(situation: Situation, path: str, missing: dict[str, str]) -> bool:

@@ -9,6 +9,9 @@ from gatekeeper.checks.suite_integrity.situation import BAD, Situation
 from gatekeeper.domain.testrun import Outcome
 from gatekeeper.formats import python_code
 
+_MUTATORS = frozenset({
+    "append", "extend", "insert", "update", "setdefault", "pop", "popitem", "remove", "clear", "add", "discard", "sort", "reverse",
+})  # fmt: skip
 _BINDERS = frozenset({"setattr", "delattr", "globals", "vars", "exec", "eval", "type", "patch"})
 
 
@@ -68,14 +71,42 @@ def _plain_test(node: ast.stmt, known: frozenset[str]) -> bool:
 
 
 def _reaches_out(node: ast.FunctionDef) -> bool:
-    """It binds something that is not its own: an attribute of its class or module, or a name by other means."""
+    """It binds or changes something that is not its own: an attribute, a part of what it did not make, or a name by other means."""
+    made = _made(node)
     for one in ast.walk(node):
         if isinstance(one, ast.Global | ast.Nonlocal | ast.Attribute) and not isinstance(
             getattr(one, "ctx", None), ast.Load
         ):
             return True
+        if isinstance(one, ast.Subscript) and not isinstance(one.ctx, ast.Load) and _root(one) not in made:
+            return True
         if isinstance(one, ast.Name) and one.id in _BINDERS:
             return True
         if isinstance(one, ast.Attribute) and one.attr.startswith("__"):
             return True
+        if isinstance(one, ast.Call) and getattr(one.func, "attr", "") in _MUTATORS and _root(one.func) not in made:
+            return True
     return False
+
+
+def _made(node: ast.FunctionDef) -> set[str]:
+    """Names that the test binds to nothing but what it displays, or what a class named like one or one of its own makes."""
+    rows: dict[str, list[ast.AST | None]] = {}
+    for one in ast.walk(node):
+        if isinstance(one, ast.Assign) and len(one.targets) == 1 and isinstance(one.targets[0], ast.Name):
+            rows.setdefault(one.targets[0].id, []).append(one.value)
+    bound = Counter(n.id for n in ast.walk(node) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load))
+    return {n for n, values in rows.items() if len(values) == bound[n] and all(map(_makes, values))}
+
+
+def _makes(value: ast.AST | None) -> bool:
+    if isinstance(value, ast.Dict | ast.List | ast.Set | ast.DictComp | ast.ListComp | ast.SetComp):
+        return True
+    called = getattr(value.func, "attr", getattr(value.func, "id", "")) if isinstance(value, ast.Call) else ""
+    return called[:1].isupper() or called in ("dict", "list", "set", "bytearray")
+
+
+def _root(node: ast.AST) -> str:
+    while isinstance(node, ast.Attribute | ast.Subscript):
+        node = node.value
+    return getattr(node, "id", "")

@@ -202,7 +202,7 @@ def test_a_module_ends_as_asked_where_all_of_it_had_warned(judge, more, seen):
     assert [f.effect for f in found.values()] == seen
 
 
-WAY = "import warnings\n\n\ndef pack(n, loud=None):\n    if loud is None:\n        warnings.warn('say how', DeprecationWarning)\n    return str(n)\n"
+WAY = "import warnings\n\n\ndef pack(n, loud=None):\n    if loud is None:\n        warnings.warn('pack() without loud is deprecated', DeprecationWarning)\n    return str(n)\n"
 STERN = "def pack(n, loud):\n    return str(n)\n"
 DEMANDS = "import pytest\nfrom pkg.cells import pack\n\n\ndef test_two():\n    with pytest.warns(DeprecationWarning):\n        assert pack(1) == '1'\n"
 
@@ -304,7 +304,7 @@ WITH_HELPER = (
         (CLASS.replace(" _round", " rounded").replace("total([2, 3])", "rounded(5.1)"), ENDS, set()),
         (CLASS.replace("TestCore:", "TestCore(Shared):"), CELLS, {Effect.ASKS}),
         (CLASS.replace("total([2, 3])", "_round(5.1)"), CELLS, set()),
-        (WITH_SET_UP, CELLS, set()),
+        (WITH_SET_UP, CELLS, {Effect.ASKS}),  # it tries something else of the project with it
         (WITH_HELPER, CELLS, set()),
         (WITH_HELPER.replace("self.five()", "total([2, 3])"), CELLS, {Effect.BLOCKS}),
     ],

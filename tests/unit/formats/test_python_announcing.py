@@ -47,7 +47,9 @@ def test_newly_warned(old, new, found):
     ("given", "handed", "whole"),
     [
         ("self", "", True),
-        ("self, a, *b, c, **d", "a, *b, c=c, **d", True),
+        ("self, *a, **b", "*a, **b", True),
+        ("self, a, *b, c, **d", "a, *b, c=c, **d", False),
+        ("self, *a", "*a", False),
         ("self, a, b", "b, a", False),
         ("self, a, b", "a", False),
         ("self, a=1", "a", False),
