@@ -7,6 +7,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from gatekeeper.checks.config_weakening.ci_commands import CARRIES, CHECKING, COMMANDS, Row, command_lines
+from gatekeeper.domain.verdict import Effect
 from gatekeeper.formats import workflow_yaml
 
 _TRIGGERS = ("pull_request", "push", "merge_group", "schedule")
@@ -61,6 +62,48 @@ def _by_request(old: dict[str, Any], new: dict[str, Any], pushed: Any, target: s
     )
 
 
+_WILD = 8
+"""Signs with a meaning in one pattern of branches; people write one or two."""
+
+
+def _reaches(patterns: Any, name: str) -> bool:
+    """Whether a list of patterns lets a branch in: the last one that fits decides, and `!` turns it round."""
+    reached = False
+    for pattern in map(str, patterns if isinstance(patterns, list) else [patterns]):
+        if _fits(pattern.removeprefix("!"), name):
+            reached = not pattern.startswith("!")
+    return reached
+
+
+def _fits(pattern: str, name: str) -> bool:
+    """A pattern of branches as it is written for GitHub: `*` stops at a slash, `**` does not."""
+    parts = re.split(r"(\*\*/?|[*?+]|\[[^\]]*\])", pattern[:500])
+    if len(parts) > 2 * _WILD + 1 or len(name) > 200:
+        return pattern == name  # made to take long
+    known = {"**": ".*", "**/": "(?:.*/)?", "*": "[^/]*", "?": "?", "+": "+"}
+    try:
+        return re.fullmatch("".join(known.get(p) or (p if p.startswith("[") else re.escape(p)) for p in parts), name) is not None  # fmt: skip
+    except re.error:
+        return pattern == name
+
+
+def _shut_out(key: str, before: Any, after: Any, target: str) -> list[str]:
+    """What a list of patterns no longer lets in for the branch that this lands on, whatever its words look like."""
+    if key == "branches" and (before is None or _reaches(before, target)) and not _reaches(after, target):
+        return [target]
+    if key == "branches-ignore" and not (before is not None and _reaches(before, target)) and _reaches(after, target):
+        return [target]
+    if key == "paths" and isinstance(after, list):
+        had = set(map(str, before)) if isinstance(before, list) else set()
+        return [p for p in map(str, after) if p.startswith("!") and p not in had]
+    return []
+
+
+def _whole(shut: list[str], after: list[Any]) -> bool:
+    """A pattern takes back all that another one gives."""
+    return any(p[1:] in map(str, after) or p[1:] in ("**", "*") for p in shut)
+
+
 def narrowed_triggers(old: dict[str, Any], new: dict[str, Any], target: str, *, fresh: bool) -> list[Row]:
     """What no longer starts CI, and what starts it with the rights of the target; of a `fresh` definition only the latter."""
     a, b = events(old), events(new)
@@ -71,6 +114,9 @@ def narrowed_triggers(old: dict[str, Any], new: dict[str, Any], target: str, *, 
     ]
     if fresh:
         return rows
+    if "workflow_call" in a and "workflow_call" not in b:
+        # Whoever calls it is outside this file, and may be outside of the repository.
+        rows.append(("CI_TRIGGER_NARROWED", "other workflows can no longer call it.", Effect.ASKS))
     for event in _TRIGGERS:
         if event in a and event not in b:
             rows.append(("CI_TRIGGER_NARROWED", f"no longer runs on {event}.", None))
@@ -79,6 +125,17 @@ def narrowed_triggers(old: dict[str, Any], new: dict[str, Any], target: str, *, 
             for key in ("paths", "paths-ignore", "branches", "branches-ignore", "tags", "types"):
                 before, after = was.get(key), b[event].get(key)
                 if before == after or after is None:
+                    continue
+                shut = _shut_out(key, before, after, target)
+                if shut:
+                    less = f"{event} runs for less: {key} {before or 'none'} -> {after}."
+                    rows.append(
+                        (
+                            "CI_TRIGGER_NARROWED",
+                            less,
+                            Effect.ASKS if key == "paths" and before is not None and not _whole(shut, after) else None,
+                        )
+                    )
                     continue
                 lax = key.endswith("ignore")
                 grown = set(map(str, after)) - set(map(str, before or []))

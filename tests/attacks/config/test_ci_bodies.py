@@ -136,3 +136,37 @@ def test_only_what_a_system_reads_takes_over_and_only_with_all_that_was_checked(
         if code.startswith("CI_CHECK")
     }
     assert found == ({effect} if effect else set())
+
+
+@pytest.mark.parametrize(
+    ("event", "before", "after", "effect"),
+    [
+        ("push", "branches: [main]", "branches: [main, '!main']", "blocks"),
+        ("push", "branches: [main]", "branches: ['!main', main]", None),
+        ("push", "branches: [main]", "branches: [main, '!ma*']", "blocks"),
+        ("push", "branches: [main]", "branches: [main, '!wip/**']", None),
+        ("push", "branches: [main]", "branches: [main, '4.x']", None),
+        ("push", "branches: [main, 3.x]", "branches: [main, 4.x]", None),
+        ("pull_request", "branches: ['*']", "branches: [nope]", "blocks"),
+        ("push", "branches: ['**']", "branches: [stable]", "blocks"),
+        ("push", "branches-ignore: [wip]", "branches-ignore: [wip, 'm?ain', 'ma[i]n']", "blocks"),
+        ("push", "paths: ['src/**']", "paths: ['src/**', '!src/**']", "blocks"),
+        ("push", "paths: ['src/**']", "paths: ['src/**', '!**']", "blocks"),
+        ("push", "paths: ['src/**']", "paths: ['src/**', '!src/docs/**']", "asks"),
+        ("push", "paths: ['src/**']", "paths: ['src/**', 'tests/**']", None),
+    ],
+)
+def test_patterns_are_judged_by_the_branch_that_a_change_lands_on(event, before, after, effect):
+    old, new = (f"on:\n  {event}:\n    {given}\n" + CI[CI.index("permissions") :] for given in (before, after))
+    assert _found({W: old}, {W: new}) == ({("CI_TRIGGER_NARROWED", effect)} if effect else set())
+
+
+def test_a_definition_that_others_call_may_be_needed():
+    old = CI.replace("  pull_request:\n", "  pull_request:\n  workflow_call:\n")
+    assert _found({W: old}, {W: CI}) == {("CI_TRIGGER_NARROWED", "asks")}
+    assert _found({W: CI}, {W: old}) == set()
+
+
+def test_a_pattern_made_to_take_long_is_no_pattern():
+    wild = "'" + "*a" * 200 + "'"
+    assert _found({W: CI}, {W: CI.replace("[main]", f"[main, {wild}]")}) == set()
