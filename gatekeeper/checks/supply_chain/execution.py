@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Iterable
 
-from gatekeeper.checks.supply_chain.build_scripts import BUILD_SCRIPTS, RUNNERS, as_built, starts_itself
+from gatekeeper.checks.supply_chain.build_scripts import BUILD_SCRIPTS
 from gatekeeper.checks.supply_chain.executed_files import code_run_by_build
-from gatekeeper.checks.supply_chain.version_files import harmless
+from gatekeeper.checks.supply_chain.hook_files import changed_hook_files
+from gatekeeper.checks.supply_chain.setup_script import changed_script
 from gatekeeper.domain.evidence import Evidence
 from gatekeeper.domain.finding import Finding, finding
 from gatekeeper.domain.globs import matches
 from gatekeeper.domain.ticket import PermitKind
 from gatekeeper.domain.tree import text
 from gatekeeper.domain.verdict import Effect
-from gatekeeper.formats import python_code, workflow_yaml
+from gatekeeper.formats import workflow_yaml
 from gatekeeper.formats.python_requirements import Manifest, read
 
 _KNOWN_BACKENDS = ("setuptools", "hatchling", "flit_core", "poetry", "pdm", "uv_build", "maturin", "scikit_build_core", "mesonpy", "flit", "poetry_dynamic_versioning", "whey", "enscons", "jupyter_packaging", "sipbuild", "pbr")  # fmt: skip
@@ -39,7 +39,7 @@ _BACKSLASH = re.compile(r"\\\r?\n")
 
 def changed_execution(evidence: Evidence) -> tuple[Finding, ...]:
     """Build hooks, start-up hooks, install scripts, actions, images and downloads piped into a shell."""
-    out: list[Finding] = [*code_run_by_build(evidence)]
+    out: list[Finding] = [*code_run_by_build(evidence), *changed_hook_files(evidence)]
     for changed in evidence.change.paths:
         if changed.new is None or changed.new.mode[:3] != "100":
             continue
@@ -59,7 +59,7 @@ def changed_execution(evidence: Evidence) -> tuple[Finding, ...]:
         if name in ("pyproject.toml", "package.json"):
             out += _manifest(path, before, after)
         elif name in BUILD_SCRIPTS and "/" not in path:
-            out += _setup(evidence, path, before, after)
+            out += changed_script(evidence, path, before, after)
         elif name in (".npmrc", "pip.conf", ".yarnrc", ".yarnrc.yml", ".pypirc", "pip.ini"):
             out += _index_file(path, before, after)
         if _is_ci(path) or name.startswith(("dockerfile", "containerfile")) or name.endswith((".dockerfile", ".sh")) or name == "makefile":  # fmt: skip
@@ -107,64 +107,6 @@ def _manifest(path: str, before: str, after: str) -> Iterable[Finding]:
 
 def _line(content: str, needle: str) -> int:
     return next((i for i, row in enumerate(content.splitlines(), 1) if needle in row), 1)
-
-
-def _setup(evidence: Evidence, path: str, before: str, after: str) -> Iterable[Finding]:
-    new = python_code.parse(after)
-    if new is None:
-        return
-    old = python_code.parse(before) or ast.Module([], [])
-
-    def risky(tree: ast.Module, facts: tuple[ast.Call, ...]) -> dict[str, int]:
-        names = python_code.imports(tree)
-        found = {
-            python_code.dotted(n.func, names): n.lineno
-            for n in python_code.walk(tree)
-            if isinstance(n, ast.Call) and n not in facts
-        }
-        hits = {k: v for k, v in found.items() if k in RUNNERS}
-        hits |= {
-            str(n.arg): n.value.lineno
-            for n in python_code.walk(tree)
-            if isinstance(n, ast.keyword)
-            and n.arg == "cmdclass"
-            and not (isinstance(n.value, ast.Dict) and not n.value.keys)
-        }
-        return hits
-
-    # What only learned constants before is no reason to run another file now.
-    same = _read_and_run(new) <= _read_and_run(old)
-    had = risky(old, () if same else harmless(evidence.base, old))
-    fresh = {k: v for k, v in risky(new, harmless(evidence.merged, new)).items() if k not in had}
-    if fresh:
-        first = min(fresh, key=lambda k: fresh[k])
-        yield finding("BUILD_HOOK_ADDED", f"{path} runs {', '.join(sorted(fresh))} while the package is built.", path=path, line=fresh[first])  # fmt: skip
-        return
-    known = _started(old)
-    other = {call: line for call, line in _started(as_built(new)).items() if call not in known}
-    if other:
-        first = min(other, key=lambda k: other[k])
-        yield finding(
-            "BUILD_HOOK_ADDED", f"{path} starts another program while the package is built than before.", path=path, line=other[first],
-            evidence=first[:300], effect=Effect.ASKS,
-        )  # fmt: skip
-
-
-def _started(tree: ast.Module) -> dict[str, int]:
-    """Lines of the calls that start something, by their text."""
-    names = python_code.imports(tree)
-    return {
-        ast.unparse(n): n.lineno
-        for n in python_code.walk(tree)
-        if isinstance(n, ast.Call)
-        and python_code.dotted(n.func, names) in RUNNERS - {"exec", "compile", "eval"}
-        and not starts_itself(n)
-    }
-
-
-def _read_and_run(tree: ast.Module) -> set[str]:
-    calls = (n for n in python_code.walk(tree) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name))
-    return {ast.unparse(n) for n in calls if isinstance(n.func, ast.Name) and n.func.id in ("exec", "open")}
 
 
 def _index_file(path: str, before: str, after: str) -> Iterable[Finding]:

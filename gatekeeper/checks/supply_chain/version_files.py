@@ -43,7 +43,7 @@ def harmless(tree: Tree, script: ast.Module) -> tuple[ast.Call, ...]:
         return ()
     seen = _seen(script)
     for run in runs:
-        module = _facts(tree, seen.file(run))
+        module = facts_of(tree, seen.file(run))
         if module is None or not _into_its_own(run, module, anywhere):
             return ()
     return tuple(runs)
@@ -194,7 +194,7 @@ def _into_its_own(run: ast.Call, facts: ast.Module, bound: Counter[str]) -> bool
     )
 
 
-def _facts(tree: Tree, path: str | None) -> ast.Module | None:
+def facts_of(tree: Tree, path: str | None) -> ast.Module | None:
     """The file at `path` where it holds literals under names, texts and nothing else."""
     content = text(tree, path) if path is not None else None
     if content is None or not content.isascii():
