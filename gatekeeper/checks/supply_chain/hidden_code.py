@@ -85,7 +85,7 @@ def _of_texts(tree: ast.Module) -> list[ast.Call]:
             called = python_code.dotted(node.func, names)
             if (
                 called in aliases
-                or called in _OF_TEXTS
+                or called.rstrip("_") in _OF_TEXTS
                 or (called == "getattr" and python_code.dotted(node.args[0], names) in _BUILTINS)
             ):
                 found.append(node)
