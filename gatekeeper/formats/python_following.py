@@ -2,24 +2,31 @@
 
 A function renamed in the code and in its tests, a message reworded in both, a name added to `__all__` and to the list
 that a test holds: such an edit explains itself, since the new words stand in the code as literally as in the test.
-Numbers never do: a changed rate in code and test is a decision. Statements may be added to a test, never taken away.
+Numbers never do, nor values in strings: a changed rate or role in code and test is a decision, and only words of what the
+code raises, warns or logs are a message. Statements may be added to a test, never taken away; what may be added says
+`python_following_additions`.
 """
 
 from __future__ import annotations
 
 import ast
 import re
+import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from gatekeeper.formats import python_code
+from gatekeeper.formats.python_following_additions import Additions
 from gatekeeper.formats.python_spelling import plain
 from gatekeeper.records import dataclass, field
 
 _WORD = re.compile(r"[^\W\d_]\w*|\d[\w.]*|[^\w\s]")
-_LEAVES = (ast.Return, ast.Raise, ast.Try, ast.If, ast.Match, ast.While, ast.Delete, ast.Global, ast.Nonlocal)
-"""Statements that may keep later ones from running: none may be added."""
-_SKIPPING = frozenset({"skip", "skipTest", "xfail", "exit", "_exit", "importorskip", "suppress", "patch", "setattr"})
+_TELLS = frozenset(
+    ["warn", "warn_explicit", "warning", "error", "critical", "exception", "info", "debug", "log", "fail", "abort", "deprecated"]
+)  # fmt: skip
+"""Last names of calls whose strings are for somebody to read."""
+_PROSE = 3
+"""Words from which on a string is a sentence and no value."""
 _MAX_STATEMENTS = 2000
 
 
@@ -37,24 +44,47 @@ class CodeChange:
     """Dotted names that it uses less than before."""
     taken: frozenset[str] = frozenset()
     """Dotted names that it uses more than before."""
+    ended: frozenset[str] = frozenset()
+    """Names of functions, classes and parameters among `gone`."""
+    begun: frozenset[str] = frozenset()
+    """The same among `new`."""
+    kept: frozenset[str] = frozenset()
+    """Names that it defines now, whether it did before or not."""
 
 
 def code_change(pairs: Iterable[tuple[str | None, str | None]]) -> CodeChange:
     """From (source before, source after) of every changed module of the code, None where there is none."""
-    before, after = Counter[str](), Counter[str]()
-    old_names, new_names = set[str](), set[str]()
-    old_uses, new_uses = Counter[str](), Counter[str]()
-    for old, new in pairs:
-        for source, words, names, uses in ((old, before, old_names, old_uses), (new, after, new_names, new_uses)):
+    before, after = _Said(), _Said()
+    for pair in pairs:
+        for source, said in zip(pair, (before, after), strict=True):
             tree = python_code.parse(source)
             if tree is not None:
-                words.update(_told(tree))
-                names |= set(_defined(tree))
-                uses.update(d for n in python_code.walk(tree) if (d := _dotted(n)))
+                said.take(tree)
     return CodeChange(
-        after - before, before - after, frozenset(old_names - new_names), frozenset(new_names - old_names),
-        frozenset(old_uses - new_uses), frozenset(new_uses - old_uses),
+        after.words - before.words, before.words - after.words,
+        frozenset(before.names - after.names), frozenset(after.names - before.names),
+        frozenset(before.uses - after.uses), frozenset(after.uses - before.uses),
+        frozenset(before.api - after.names), frozenset(after.api - before.names), frozenset(after.names),
     )  # fmt: skip
+
+
+class _Said:
+    """What the modules of one side say."""
+
+    def __init__(self) -> None:
+        self.words, self.uses = Counter[str](), Counter[str]()
+        self.names, self.api = set[str](), set[str]()
+
+    def take(self, tree: ast.Module) -> None:
+        self.words.update(_told(tree))
+        self.names |= set(_defined(tree))
+        for node in python_code.walk(tree):
+            if dotted := _dotted(node):
+                self.uses[dotted] += 1
+            elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                self.api.add(node.name)
+            elif isinstance(node, ast.arg):
+                self.api.add(node.arg)
 
 
 def _dotted(node: object) -> str:
@@ -66,15 +96,21 @@ def _dotted(node: object) -> str:
     return ".".join([node.id, *reversed(parts)]) if isinstance(node, ast.Name) else ""
 
 
-def _told(tree: ast.AST) -> Iterator[str]:
-    """Words of all strings; docstrings tell nobody anything at run time."""
-    for text, _ in python_code.strings(tree):
-        yield from _WORD.findall(text[:20_000])
+def _told(tree: ast.Module) -> Iterator[str]:
+    """Words of the strings that are raised, warned of or logged, directly or by a name that holds them."""
+    telling = [n for n in python_code.walk(tree) if isinstance(n, ast.Raise) or _tells(n)]
+    inside = {id(n): n for one in telling for n in ast.walk(one)}
+    held = {n.id for n in inside.values() if isinstance(n, ast.Name)}
     for node in python_code.walk(tree):
-        if isinstance(node, ast.JoinedStr):
-            for part in node.values:
-                if isinstance(part, ast.Constant) and isinstance(part.value, str):
-                    yield from _WORD.findall(part.value[:20_000])
+        if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id in held for t in node.targets):
+            inside |= {id(n): n for n in ast.walk(node.value)}
+    for node in inside.values():
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield from _WORD.findall(node.value[:20_000])
+
+
+def _tells(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and getattr(node.func, "attr", getattr(node.func, "id", "")) in _TELLS
 
 
 def _defined(tree: ast.AST) -> Iterator[str]:
@@ -95,7 +131,8 @@ def follows(old: ast.AST, new: ast.AST, change: CodeChange) -> bool:
     """True where `new` is `old` with the code's own changes carried over, and perhaps more said."""
     try:
         walk = _Walk(change)
-        return walk.same(_plain(old), _plain(new)) and walk.consistent()
+        was, now = _plain(old), _plain(new)
+        return walk.same(was, now) and walk.said and walk.consistent() and walk.added.harmless(was, now, change.new)
     except RecursionError:
         return False
 
@@ -112,6 +149,16 @@ class _Walk:
         self.change = change
         self.renamed: dict[str, str] = {}
         self.back: dict[str, str] = {}
+        self.said = False
+        """Something of the code's change was carried over: what is only added explains no failure."""
+        self.added = Additions()
+
+    def _state(self) -> tuple[dict[str, str], dict[str, str], bool, int]:
+        return dict(self.renamed), dict(self.back), self.said, len(self.added.statements)
+
+    def _restore(self, state: tuple[dict[str, str], dict[str, str], bool, int]) -> None:
+        self.renamed, self.back, self.said, count = state
+        del self.added.statements[count:]
 
     def consistent(self) -> bool:
         return all(self.back[new] == old for old, new in self.renamed.items())
@@ -125,7 +172,9 @@ class _Walk:
             and was in self.change.left
             and now in self.change.taken
             and now.rsplit(".", 1)[-1] in self.change.new
+            and self._went(was)
         ):
+            self.said = True
             return True  # the code itself now uses this new name where it used the other
         if isinstance(old, ast.Constant) and isinstance(new, ast.Constant):
             return self._constants(old.value, new.value)
@@ -156,6 +205,13 @@ class _Walk:
             return len(old) == len(new) and all(self.same(a, b) for a, b in zip(old, new, strict=True))
         return bool(old == new)
 
+    def _went(self, name: str) -> bool:
+        """The code has it no more, or never had it: a twin beside what tests ask of is no other name for it."""
+        if name.rsplit(".", 1)[-1] in self.change.gone:
+            return True
+        root, _, last = name.partition(".")
+        return root in sys.stdlib_module_names and bool(last) and last.rsplit(".", 1)[-1] not in self.change.kept
+
     def _statements(self, old: list[ast.stmt], new: list[ast.stmt]) -> bool:
         """Every old statement is there, in order; what came between runs and lets the others run."""
         if len(old) > _MAX_STATEMENTS or len(new) > _MAX_STATEMENTS:
@@ -165,29 +221,29 @@ class _Walk:
             if isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant):
                 continue
             while at < len(new):
-                kept = (dict(self.renamed), dict(self.back))
+                kept = self._state()
                 found = self.same(one, new[at])
                 at += 1
                 if found:
                     break
-                self.renamed, self.back = kept
-                if not _harmless(new[at - 1]):
-                    return False
+                self._restore(kept)
+                self.added.statements.append(new[at - 1])
             else:
                 return False
-        return all(map(_harmless, new[at:]))
+        self.added.statements.extend(new[at:])
+        return True
 
     def _elements(self, old: list[ast.expr], new: list[ast.expr]) -> bool:
         """The same entries, or these and more, where the code has the new ones' words anew."""
         at = 0
         for one in old:
             while at < len(new):
-                kept = (dict(self.renamed), dict(self.back))
+                kept = self._state()
                 found = self.same(one, new[at])
                 at += 1
                 if found:
                     break
-                self.renamed, self.back = kept
+                self._restore(kept)
                 if not self._told(new[at - 1]):
                     return False
             else:
@@ -197,8 +253,10 @@ class _Walk:
     def _told(self, node: ast.expr) -> bool:
         """The code speaks of this entry for the first time."""
         words = [w for n in ast.walk(node) for w in _words_of(n)]
-        fresh = [w for w in words if w in self.change.added or w in self.change.new]
-        return bool(fresh) and any(re.match(r"[^\W\d_]", w) for w in fresh)
+        fresh = [w for w in words if w in self.change.new or w in self.change.added]
+        found = any(re.match(r"[^\W\d_]", w) for w in fresh)
+        self.said |= found
+        return found
 
     def _constants(self, old: object, new: object) -> bool:
         if type(old) is type(new) and old == new:
@@ -207,14 +265,21 @@ class _Walk:
             return False
         before, after = Counter(_WORD.findall(old[:20_000])), Counter(_WORD.findall(new[:20_000]))
         gone, come = before - after, after - before
+        change = self.change
+        prose = all(sum(w[0].isalpha() for w in words.elements()) >= _PROSE for words in (before, after))
         if not gone and not come:
             # The same words in another order or layout: nothing that the code's words can tell.
-            return "".join(old.split()) == "".join(new.split()) and bool(self.change.added or self.change.removed)
-        if not any(re.match(r"[^\W\d_]{2}|\d+\.\d+", w) for w in (*gone, *come)):
-            return False
-        return all(w in self.change.removed or w in self.change.gone for w in gone) and all(
-            w in self.change.added or w in self.change.new for w in come
-        )
+            good = prose and "".join(old.split()) == "".join(new.split()) and bool(change.added or change.removed)
+        elif not any(re.match(r"[^\W\d_]{2}", w) for w in (*gone, *come)) or any(
+            w[0].isdigit() for w in (*gone, *come)
+        ):
+            good = False
+        else:
+            good = all(w in change.ended or (prose and w in change.removed) for w in gone) and all(
+                w in change.begun or (prose and w in change.added) for w in come
+            )
+        self.said |= good
+        return good
 
     def _names(self, old: object, new: object) -> bool:
         """A name of the code that it calls otherwise now, everywhere in the same way."""
@@ -227,6 +292,7 @@ class _Walk:
             return False
         if self.renamed.setdefault(old, new) != new:
             return False
+        self.said = True
         return self.back.setdefault(new, old) == old
 
 
@@ -236,15 +302,3 @@ def _words_of(node: ast.AST) -> list[str]:
     if isinstance(node, ast.Name):
         return [node.id]
     return [node.attr] if isinstance(node, ast.Attribute) else []
-
-
-def _harmless(node: ast.stmt) -> bool:
-    """A statement that may be added: it can make the test fail, and can not keep it from going on."""
-    for one in ast.walk(node):
-        if isinstance(one, _LEAVES):
-            return False
-        if isinstance(one, ast.Call):
-            name = getattr(one.func, "attr", getattr(one.func, "id", ""))
-            if name in _SKIPPING:
-                return False
-    return not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)

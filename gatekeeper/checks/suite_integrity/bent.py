@@ -18,10 +18,10 @@ from gatekeeper.domain.verdict import Effect
 from gatekeeper.formats import python_code
 from gatekeeper.formats.python_expected_warnings import only_expects
 from gatekeeper.formats.python_following import follows
+from gatekeeper.records import replace
 
-_FREES = (
-    PermitKind.CHANGE_EXPECTATIONS, PermitKind.UPDATE_SNAPSHOTS, PermitKind.REMOVE_FEATURE, PermitKind.RENAME_API,
-)  # fmt: skip
+_FREES = (PermitKind.CHANGE_EXPECTATIONS, PermitKind.UPDATE_SNAPSHOTS, PermitKind.REMOVE_FEATURE)
+"""Permits that free what a test expects. One for a rename frees the name alone."""
 _INTERFACE = re.compile(
     r"ImportError|ModuleNotFoundError|AttributeError|NameError|fixture '\w+' not found"
     r"|TypeError: .*(?:argument|positional|keyword|takes|abstract|not callable|is not a (?:function|constructor))"
@@ -29,6 +29,7 @@ _INTERFACE = re.compile(
     r"|\.go:\d+:\d+: (?:undefined: |(?:not enough|too many) arguments|cannot use |assignment mismatch|unknown field|.* undefined \(type)"
 )
 _WORD = re.compile(r"[\w-]+")
+_IDENTIFIER = re.compile(r"[^\W\d]\w*")
 _MENDS_TESTS = re.compile(
     r"\b(?:updat|adapt|adjust|correct|fix|repair)\w*\b[^.;\n]{0,40}\btests?\b(?! (?:data|for|of|that)\b)", re.IGNORECASE
 )
@@ -56,11 +57,12 @@ def bent(situation: Situation) -> list[Finding]:
         if _explained(situation, test_id, path, name):
             continue
         detail = "\n".join(c.detail[-2000:] for c in bad)
-        if situation.permits(_FREES, test_id=test_id, path=path, words=_words(situation, path, name, detail)):
+        frees = (*_FREES, PermitKind.RENAME_API) if _only_renamed(situation, path, name) else _FREES
+        if situation.permits(frees, test_id=test_id, path=path, words=_words(situation, path, name, detail)):
             continue
         blamed = _blamed(situation, path, _same(situation, path, name))
         # The test's own module is no way around a permit that names other tests of it.
-        rest = [b for b in blamed if not situation.permits(_FREES, test_id=test_id if b == path else "", path=b)]
+        rest = [b for b in blamed if not situation.permits(frees, test_id=test_id if b == path else "", path=b)]
         if not rest or (len(rest) < len(blamed) and not any(posixpath.basename(b) == "conftest.py" for b in rest)):
             continue
         groups.setdefault((rest[0], _code(situation, test_id, "\n".join(c.detail for c in bad))), []).append(test_id)
@@ -117,6 +119,27 @@ def _explained(situation: Situation, test_id: str, path: str, name: str) -> bool
     if old is None or new is None or python_code.meaning(old) == python_code.meaning(new):
         return False
     return follows(old, new, situation.code_change)
+
+
+def _only_renamed(situation: Situation, path: str, name: str) -> bool:
+    """The test is as it was but for the names that a permit for a rename gives; where its module did not load, all of them are.
+
+    What is no Python cannot be compared so, and the permit holds as it was given.
+    """
+    permits = situation.evidence.ticket.permits_of(PermitKind.RENAME_API)
+    if not permits:
+        return True
+    spoken = frozenset(w for p in permits for n in p.names for w in _IDENTIFIER.findall(n))
+    change = situation.code_change
+    change = replace(change, gone=change.gone | spoken, new=change.new | spoken)
+    module = situation.module(path, base=True)
+    for one in [name] if name else list(module.tests if module else ()):
+        old, new = situation.definition(path, one, base=True), situation.definition(path, one)
+        if old is None or new is None or python_code.meaning(old) == python_code.meaning(new):
+            continue
+        if not follows(old, new, change):
+            return False
+    return True
 
 
 def _expects_what_was_announced(situation: Situation, test_id: str, path: str) -> bool:

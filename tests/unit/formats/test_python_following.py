@@ -67,7 +67,8 @@ OLD = "def test_a():\n    assert load(name=1) == 'x'\n"
         (OLD.replace("load", "read"), "def read(name): pass", True),
         (OLD.replace("name", "label"), "def load(label): pass", True),
         (OLD.replace("load", "other"), "def read(name): pass", False),
-        (OLD + "    assert more()\n", "def load(name): pass", True),
+        (OLD.replace("load", "read") + "    assert more()\n", "def read(name): pass", True),
+        (OLD + "    assert more()\n", "def load(name): pass", False),  # nothing of the code that it follows
         (OLD.replace("    assert", "    if more(): return\n    assert"), "def load(name): pass", False),
         (OLD.replace("    assert", "    pytest.skip()\n    assert"), "def load(name): pass", False),
         ("def test_a():\n    pass\n", "def load(name): pass", False),
