@@ -53,7 +53,10 @@ def gutted_runs(evidence: Evidence) -> tuple[Finding, ...]:
     if not _concerned(evidence):
         return ()
     fresh = frozenset(c.path for c in evidence.change.paths if c.old is None)
-    before, after = reached(evidence.base), reached(evidence.merged, fresh)
+    before = reached(evidence.base)
+    if not any(row.path for row in before):
+        return ()
+    after = reached(evidence.merged, fresh)
     touched = {c.path for c in evidence.change.paths}
     starts = {r.line for r in after if r.path is None}
     lost: dict[str, list[tuple[str, Effect | None]]] = {}
@@ -106,6 +109,11 @@ def _tools(row: Reached, entries: object) -> list[str]:
         if path.endswith(".py") and isinstance(entries, dict) and path in entries and _OWN.search(path.rsplit("/", 1)[-1]):  # fmt: skip
             out.append(path)
     return out
+
+
+def tools_of(line: str) -> list[str]:
+    """Tools that one command line starts, by their names."""
+    return [] if _ASKS.search(line) else [name for words in parts(line) for name in _named(words)]
 
 
 def _named(words: list[str]) -> list[str]:

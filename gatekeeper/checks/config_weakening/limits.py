@@ -73,11 +73,11 @@ def weakened_limits(evidence: Evidence) -> tuple[Finding, ...]:
                 finding("LIMIT_LOWERED", f"{path} can no longer be read, so its limits no longer hold.", path=path)
             )
             continue
-        earlier = _settings_elsewhere(evidence, path, base=True)
+        earlier = settings_elsewhere(evidence, path, base=True)
         if earlier:
             alone = _tools_set_once(evidence, path)
             earlier = {k: v for k, v in earlier.items() if plain_tool(k) in alone}
-        moved = _settings_elsewhere(evidence, path) | {plain_key(k): v for k, v in after.items() if read_there(path, k)}
+        moved = settings_elsewhere(evidence, path) | {plain_key(k): v for k, v in after.items() if read_there(path, k)}
         lost = {
             key: w
             for key in sorted({*before, *after})
@@ -124,12 +124,12 @@ def _weight(
     strict = had.get("mypy.strict") is True and has.get("mypy.strict") is True
     if strict and old is True and plain in ("mypy.warn_unreachable", "mypy.warn_incomplete_stub"):
         return Effect.ADVISES
-    if _matter_of_style(key, old, new) or not sure(key, old) or exchanged(key, old, new, had, has, runs):
+    if style_only(key, old, new) or not sure(key, old) or exchanged(key, old, new, had, has, runs):
         return Effect.ASKS
     return Effect.BLOCKS
 
 
-def _matter_of_style(key: str, old: Any, new: Any) -> bool:
+def style_only(key: str, old: Any, new: Any) -> bool:
     """A linter is told to pass over rules of layout, naming or spelling only: no fault of the code hides behind them."""
     if not re.search(r"(?:^|\.)(?:ruff|flake8|pycodestyle)\b", key) or "ignore" not in key:
         return False
@@ -137,7 +137,7 @@ def _matter_of_style(key: str, old: Any, new: Any) -> bool:
     return bool(gained) and all(_STYLE.fullmatch(w) for w in gained)
 
 
-def _settings_elsewhere(evidence: Evidence, path: str, *, base: bool = False) -> dict[str, Any]:
+def settings_elsewhere(evidence: Evidence, path: str, *, base: bool = False) -> dict[str, Any]:
     """What the other settings files say, or said, that this change touched, by a key that is the same in every format.
 
     Only those at the root or beside `path` speak for it: a tool reads no settings of examples.

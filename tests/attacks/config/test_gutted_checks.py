@@ -161,3 +161,87 @@ SAME = {
 def test_word_demands_as_much(name):
     path, old, new = SAME[name]
     assert check(tree_evidence({W: USES, path: old, "src/a.py": "x = 1\n"}, {path: new})) == ()
+
+
+FIRST = {
+    "mypy ignores": ("mypy.ini", "[mypy]\nignore_errors = true\n"),
+    "ruff ignores": ("ruff.toml", 'lint.ignore = ["F"]\n'),
+    "ruff selects": (".ruff.toml", 'lint.select = ["Q"]\n'),
+    "ruff in a folder": ("src/ruff.toml", 'lint.ignore = ["ALL"]\n'),
+    "flake8 leaves code out": (".flake8", "[flake8]\nexclude = src\n"),
+    "flake8 never fails": (".flake8", "[flake8]\nexit-zero = true\n"),
+    "coverage omits": (".coveragerc", "[run]\nomit = *\n"),
+    "pyright off": ("pyrightconfig.json", '{"typeCheckingMode": "off"}'),
+    "all in one": ("pyproject.toml", '[tool.ruff.lint]\nignore = ["ALL"]\n'),
+}
+
+
+@pytest.mark.parametrize("name", FIRST)
+def test_first_settings(name):
+    path, new = FIRST[name]
+    base = {W: USES, "src/a.py": "x = 1\n"}
+    found = check(tree_evidence(base, {path: new}))
+    assert [(f.code, f.effect.value, f.path) for f in found] == [("LIMIT_LOWERED", "asks", path)]
+    assert check(tree_evidence({**base, W: ci("make")}, {path: new}, verify="make")) == ()
+    assert check(tree_evidence(base, {path: new}, permits=[permit("change_instruments", paths=[path])])) == ()
+
+
+FIRST_AS_MUCH = {
+    "stricter": ("mypy.ini", "[mypy]\nstrict = true\n[mypy-numpy.*]\nignore_missing_imports = true\n"),
+    "layout": (".flake8", "[flake8]\nmax-line-length = 100\nextend-ignore = E203,W503\n"),
+    "what is made": (".flake8", "[flake8]\nexclude = .git,build,.tox\n"),
+    "more rules": ("ruff.toml", 'line-length = 100\nlint.extend-select = ["I", "B"]\n'),
+    "an example": ("examples/a/ruff.toml", 'lint.ignore = ["F"]\n'),
+    "never run": (".coveragerc", "[run]\nbranch = true\n[report]\nexclude_also =\n    if TYPE_CHECKING:\n"),
+}
+
+
+@pytest.mark.parametrize("name", FIRST_AS_MUCH)
+def test_first_settings_that_let_nothing_pass(name):
+    path, new = FIRST_AS_MUCH[name]
+    assert check(tree_evidence({W: USES, "src/a.py": "x = 1\n"}, {path: new})) == ()
+
+
+def test_settings_that_move_are_no_first_ones():
+    old, new = '[tool.ruff.lint]\nignore = ["F401"]\n', 'lint.ignore = ["F401"]\n'
+    assert check(tree_evidence({W: USES, "pyproject.toml": old}, {"pyproject.toml": "", "ruff.toml": new})) == ()
+
+
+OWNED = "* @core\n/sec @sec\n"
+FILES = {"sec/a.py": "", "b.py": "", "docs/c.md": ""}
+TAKEN = {
+    "a place that comes first": ({"CODEOWNERS": OWNED}, {".github/CODEOWNERS": "* @agent\n"}),
+    "an empty file that comes first": ({"CODEOWNERS": OWNED}, {".github/CODEOWNERS": "# none\n"}),
+    "the order": ({".github/CODEOWNERS": OWNED}, {".github/CODEOWNERS": "/sec @sec\n* @core\n"}),
+    "a row at the end": ({".github/CODEOWNERS": OWNED}, {".github/CODEOWNERS": OWNED + "*.py @agent\n"}),
+    "the first of GitLab": ({".gitlab/CODEOWNERS": OWNED}, {"CODEOWNERS": "* @agent\n"}),
+    "a place that is gone": ({".github/CODEOWNERS": OWNED, "CODEOWNERS": "* @agent\n"}, {".github/CODEOWNERS": None}),
+}
+KEPT = {
+    "moved": ({"CODEOWNERS": OWNED}, {"CODEOWNERS": None, ".github/CODEOWNERS": OWNED}),
+    "one more": ({"CODEOWNERS": OWNED}, {"CODEOWNERS": "* @core @more\n/sec @sec\n"}),
+    "what is new": ({"CODEOWNERS": OWNED}, {"CODEOWNERS": OWNED + "/new/ @new\n"}),
+    "a place nobody looks at": ({".github/CODEOWNERS": OWNED}, {"docs/CODEOWNERS": "* @agent\n"}),
+    "the same otherwise": ({"CODEOWNERS": OWNED}, {"CODEOWNERS": "** @core\n/sec/ @sec\n/sec/** @sec\n"}),
+}
+
+
+@pytest.mark.parametrize("name", TAKEN)
+def test_owners_taken(name):
+    before, after = TAKEN[name]
+    found = [f for f in check(tree_evidence({**FILES, **before}, after)) if f.effect.value == "blocks"]
+    assert {f.code for f in found} == {"OWNERS_WEAKENED"}
+    assert check(tree_evidence({**FILES, **before}, after, permits=[permit("change_instruments", paths=["**"])])) == ()
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_owners_kept(name):
+    before, after = KEPT[name]
+    found = check(tree_evidence({**FILES, **before}, after))
+    assert [f for f in found if "takes the owners" in f.message and "CODEOWNERS takes" not in f.message] == []
+    assert [f for f in found if "counts" in f.message] == []
+
+
+def test_rows_of_owners_that_take_long_are_for_a_person():
+    found = check(tree_evidence({**FILES, "CODEOWNERS": OWNED}, {".github/CODEOWNERS": "*" + "a*" * 50 + " @x\n"}))
+    assert [(f.code, f.effect.value) for f in found] == [("OWNERS_WEAKENED", "asks")]
