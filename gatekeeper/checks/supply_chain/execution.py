@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 
 from gatekeeper.checks.supply_chain.build_scripts import BUILD_SCRIPTS
+from gatekeeper.checks.supply_chain.ci_lines import changed_lines
 from gatekeeper.checks.supply_chain.executed_files import code_run_by_build
 from gatekeeper.checks.supply_chain.hook_files import changed_hook_files
 from gatekeeper.checks.supply_chain.setup_script import changed_script
@@ -26,7 +27,7 @@ _KNOWN_OWNERS = _PLATFORM | {
 }  # fmt: skip
 """Owners of actions that everybody uses; one of theirs that is pinned to a commit needs nobody's attention."""
 _SHA = re.compile(r"[0-9a-f]{40}|sha256:[0-9a-f]{64}")
-_PIPE = re.compile(r"\b(?:curl|wget|fetch|iwr|invoke-webrequest)\b[^\n;]*\|\s*(?:sudo\s+(?:-\S+\s+)*)?(?:\S*/)?(?:env\s+)?(?:ba|z|da|k)?(?:sh|python[0-9.]*|node|perl|ruby|iex)\b|\b(?:ba|z)?sh\s+(?:-c\s+)?[\"']?[<$]\(\s*(?:curl|wget)|\beval\s+[\"']?\$\(\s*(?:curl|wget)", re.IGNORECASE)  # fmt: skip
+_PIPE = re.compile(r"\b(?:curl|wget|fetch|iwr|invoke-webrequest)\b[^\n;]*\|\s*(?:sudo\s+(?:-\S+\s+)*)?(?:\S*/)?(?:env\s+)?(?:ba|z|da|k)?(?:sh|python[0-9.]*|node|perl|ruby|iex)\b|(?:\b(?:ba|z)?sh|\bsource|(?<=\s)\.)\s+(?:-c\s+)?[\"']?[<$]\(\s*(?:curl|wget)|\beval\s+[\"']?\$\(\s*(?:curl|wget)", re.IGNORECASE)  # fmt: skip
 _INSTALLER = (
     r"(?:curl|wget)(?:\s+(?:-[fsSLq]+|-q?O\s?-|--proto\s+[\"']?=https[\"']?|--tlsv1\.[23]|--retry\s+\d+|--(?:fail|silent|show-error|location|quiet|https-only)))*"
     r"\s+[\"']?https://(?:astral\.sh/uv/(?:[\d.]+/)?install\.sh|sh\.rustup\.rs/?|install\.python-poetry\.org/?|pdm-project\.org/install-pdm\.py"
@@ -65,6 +66,7 @@ def changed_execution(evidence: Evidence) -> tuple[Finding, ...]:
         if _is_ci(path) or name.startswith(("dockerfile", "containerfile")) or name.endswith((".dockerfile", ".sh")) or name == "makefile":  # fmt: skip
             out += _downloads(path, before, after)
         if _is_ci(path):
+            out += changed_lines(path, before, after)
             out += _actions(evidence, path, before, after)
         if name.startswith(("dockerfile", "containerfile")) or name.endswith(".dockerfile"):
             out += _images(path, before, after)

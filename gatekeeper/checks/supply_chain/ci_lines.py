@@ -1,0 +1,95 @@
+"""Lines of CI that fetch a file and run it later, install from another index, or take secrets to where they may leak."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import cache
+
+from gatekeeper.domain.finding import Finding, finding
+from gatekeeper.domain.verdict import Effect
+
+_MOST = 1_000_000
+
+
+def changed_lines(path: str, before: str, after: str) -> Iterable[Finding]:
+    """Findings about one file of CI; what the target already does is not told."""
+    old, new = _whole(before), _whole(after)
+    run = [f for f in _fetched_and_run(new) if f not in _fetched_and_run(old)]
+    if run:
+        yield finding(
+            "DOWNLOAD_EXECUTED", f"{path} downloads {run[0]} and runs it.", path=path, line=_line(after, run[0]), effect=Effect.ASKS, key="later"
+        )  # fmt: skip
+    rows = [r for r in _index().findall(new) if _elsewhere(r) and r not in _index().findall(old)]
+    if rows:
+        yield finding(
+            "DEPENDENCY_INDEX_ADDED", f"{path} installs from another place: {rows[0].strip()[:200]}", path=path,
+            line=_line(after, rows[0].strip()[:30]), effect=Effect.ASKS,
+        )  # fmt: skip
+    sent = [r for r in _sends().findall(new) if r not in _sends().findall(old)]
+    head = bool(_head().search(new)) and "pull_request_target" in new
+    had = bool(_head().search(old)) and "pull_request_target" in old
+    if sent or (head and not had):
+        what = "sends a secret away in a line" if sent else "checks out the code of anybody where it holds secrets"
+        yield finding(
+            "CI_SECRET_REACHED",
+            f"{path} {what}.",
+            path=path,
+            line=_line(after, sent[0].strip()[:30] if sent else ".head"),
+        )
+
+
+def _elsewhere(row: str) -> bool:
+    """An address other than that of the common index; a folder of the checkout holds what the job has built."""
+    return "--trusted-host" in row or "://" in re.sub(r"https://pypi\.org/simple(?:/|(?=[\s\"']|$))", "", row)
+
+
+def _whole(content: str) -> str:
+    return re.sub(r"\\\r?\n", " ", content[:_MOST])
+
+
+def _line(content: str, needle: str) -> int:
+    return next((i for i, row in enumerate(content.splitlines(), 1) if needle in row), 1)
+
+
+def _fetched_and_run(content: str) -> list[str]:
+    """Names of files that one line downloads and the same or a later one starts, without a digest that is compared."""
+    found = []
+    for match in _fetch().finditer(content):
+        name = next((g for g in match.groups() if g), "").strip("\"'")
+        base = re.escape(name.rsplit("/", 1)[-1])
+        if not base:
+            continue
+        rest = content[match.end() :]
+        start = rf"(?:^|[\s;&|])(?:(?:ba|z|da)?sh|python[0-9.]*|source|\.|node|perl)\s+(?:-\S+\s+)*[\"']?(?:\S*/)?{base}(?![\w.-])|(?:^|[\s;&|])\.?/(?:[\w.-]+/)*{base}(?![\w.-])"
+        checked = re.search(rf"sha(?:256|512)sum\s+(?:-\S+\s+)*.*|shasum[^\n]*{base}", rest)
+        if re.search(start, rest, re.MULTILINE) and not checked:
+            found.append(name)
+    return found
+
+
+@cache
+def _fetch() -> re.Pattern[str]:
+    return re.compile(
+        r"\b(?:curl|wget)\b[^\n|;&]*?\s(?:(?:-o|--output|-O|--output-document)[ =]?\s*([^\s;&|-][^\s;&|]*)[^\n;&|]*|[^\n|;&]*>\s*([^\s;&|]+))"
+    )
+
+
+@cache
+def _index() -> re.Pattern[str]:
+    return re.compile(
+        r"[^\n]*\b(?:pip[0-9.]*|uv|uvx|pipx|poetry|pdm)\b[^\n]*?\s(?:-i|-f|--index-url|--extra-index-url|--index|--default-index|--find-links|--trusted-host)[ =][^\n]*"
+        r"|[^\n]*\b(?:PIP_(?:EXTRA_)?INDEX_URL|PIP_FIND_LINKS|UV_(?:DEFAULT_|EXTRA_)?INDEX(?:_URL)?)\s*[:=][^\n]*"
+    )
+
+
+@cache
+def _sends() -> re.Pattern[str]:
+    return re.compile(
+        r"(?:[^\n]*\b(?:curl|wget|nc|ncat|Invoke-WebRequest|iwr)\b[^\n]*\$\{\{\s*(?:secrets\.|toJSON\(\s*secrets)[^\n]*)"
+    )
+
+
+@cache
+def _head() -> re.Pattern[str]:
+    return re.compile(r"\bref:\s*[^\n]*(?:pull_request\.head\.|github\.head_ref|refs/pull/)")
