@@ -63,6 +63,8 @@ def changed_execution(evidence: Evidence) -> tuple[Finding, ...]:
             out += changed_script(evidence, path, before, after)
         elif name in (".npmrc", "pip.conf", ".yarnrc", ".yarnrc.yml", ".pypirc", "pip.ini"):
             out += _index_file(path, before, after)
+        if name in ("uv.toml", "uv.lock", "poetry.lock", "pdm.lock"):
+            out += _registries(path, before, after)
         if _is_ci(path) or name.startswith(("dockerfile", "containerfile")) or name.endswith((".dockerfile", ".sh")) or name == "makefile":  # fmt: skip
             out += _downloads(path, before, after)
         if _is_ci(path):
@@ -115,6 +117,21 @@ def _index_file(path: str, before: str, after: str) -> Iterable[Finding]:
     rows = [r for r in after.splitlines() if r not in before.splitlines() and re.search(r"index-url|find-links|trusted-host|registry|strict-ssl|npmRegistryServer", r)]  # fmt: skip
     if rows:
         yield finding("DEPENDENCY_INDEX_ADDED", f"{path} makes installers fetch from another place.", path=path, evidence="\n".join(rows[:5])[:500])  # fmt: skip
+
+
+def _registries(path: str, before: str, after: str) -> Iterable[Finding]:
+    """Indexes that the settings or the lock of an installer name and the target's did not; the common one needs no word."""
+    named = re.compile(
+        r"""(?:registry|(?:extra-|default-)?index-url|(?<![\w-])url|find-links|index)\s*=\s*\[?\s*["'](https?://[^"']+)["']"""
+        if path.endswith(".toml")
+        else r"""(?:registry|index_url)\s*=\s*["'](https?://[^"']+)["']"""
+    )
+    old, new = (dict.fromkeys(a.rstrip("/") for a in named.findall(content)) for content in (before, after))
+    fresh = [a for a in new if a not in old and a not in ("https://pypi" + ".org/simple", "https://pypi" + ".org")]
+    if fresh:
+        yield finding(
+            "DEPENDENCY_INDEX_ADDED", f"{path} takes packages from {fresh[0][:200]}.", path=path, line=_line(after, fresh[0]), effect=Effect.ASKS
+        )  # fmt: skip
 
 
 def _downloads(path: str, before: str, after: str) -> Iterable[Finding]:

@@ -264,3 +264,32 @@ def test_code_for_old_interpreters_may_become_plain():
     assert library(before, "def make(text, space):\n    exec(open(text).read(), space)\n") == [
         ("CODE_CARRIED_AS_DATA", "asks")
     ]
+
+
+LOCKED = (
+    'version = 1\n[[package]]\nname = "six"\nversion = "1.17.0"\nsource = { registry = "https://pypi' + '.org/simple" }\n'
+)
+
+
+@pytest.mark.parametrize(
+    ("path", "before", "after"),
+    [
+        ("uv.lock", LOCKED, LOCKED.replace("https://pypi" + ".org", "https://e.example")),
+        ("uv.toml", "", 'index-url = "https://e.example/simple"\n'),
+        ("uv.toml", "", '[[index]]\nname = "e"\nurl = "https://e.example/simple"\n'),
+        ("uv.toml", "", 'extra-index-url = ["https://e.example/simple"]\n'),
+    ],
+)
+def test_another_registry_is_shown_to_a_person(path, before, after):
+    found = check(tree_evidence({path: before}, {path: after}))
+    assert [(f.code, f.effect.value) for f in found] == [("DEPENDENCY_INDEX_ADDED", "asks")]
+    assert check(tree_evidence({path: after}, {path: after + "# made again\n"})) == ()
+
+
+@pytest.mark.parametrize(
+    ("path", "content"),
+    [("uv.lock", LOCKED), ("uv.toml", 'index-url = "https://pypi' + '.org/simple/"\n'), ("uv.toml", "offline = true\n")],
+)
+def test_the_common_registry_needs_no_word(path, content):
+    found = check(tree_evidence({path: "", "requirements.txt": "six\n"}, {path: content}))
+    assert found == ()
