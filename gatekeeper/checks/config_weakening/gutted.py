@@ -6,6 +6,7 @@ import re
 
 from gatekeeper.checks.config_weakening.ci_commands import CHECKING, is_ci
 from gatekeeper.checks.config_weakening.command_reach import LOST, as_much, narrowing
+from gatekeeper.checks.config_weakening.keys import plain_tool
 from gatekeeper.checks.config_weakening.limits import permitted
 from gatekeeper.checks.config_weakening.reached import RUNNER_FILES, Reached, parts, reached
 from gatekeeper.checks.config_weakening.runner_files import stops
@@ -14,6 +15,7 @@ from gatekeeper.domain.finding import Finding, finding
 from gatekeeper.domain.ticket import PermitKind
 from gatekeeper.domain.tree import text
 from gatekeeper.domain.verdict import Effect
+from gatekeeper.formats.tool_settings import is_settings, read
 from gatekeeper.records import replace
 
 _TOOLS = frozenset({
@@ -58,6 +60,7 @@ def gutted_runs(evidence: Evidence) -> tuple[Finding, ...]:
         return ()
     after = reached(evidence.merged, fresh)
     touched = {c.path for c in evidence.change.paths}
+    set_up = _set_up(evidence)
     starts = {r.line for r in after if r.path is None}
     lost: dict[str, list[tuple[str, Effect | None]]] = {}
     for row in before:
@@ -66,7 +69,7 @@ def gutted_runs(evidence: Evidence) -> tuple[Finding, ...]:
         if row.path not in evidence.merged.entries and row.start not in starts:
             continue  # CI no longer goes that way, which is judged as a change of CI
         for tool in _tools(row, evidence.base.entries):
-            if not any(_stands_for(row.line, tool, new, evidence.merged.entries) for new in after):
+            if not any(_stands_for(row.line, tool, new, evidence.merged.entries, set_up) for new in after):
                 now = [r for r in after if r.start == row.start and r.path is not None]
                 idle = any(r.line == row.start and r.path is None for r in after) and not any(map(_does, now))
                 lost.setdefault(row.path, []).append((row.line, None if idle else Effect.ASKS))
@@ -135,7 +138,13 @@ def _named(words: list[str]) -> list[str]:
     return found
 
 
-def _stands_for(line: str, tool: str, new: Reached, entries: object) -> bool:
+def _set_up(evidence: Evidence) -> frozenset[str]:
+    """Tools whose settings the change touches: an option may have gone there, and what is set there is compared as such."""
+    paths = [c.path for c in evidence.change.paths if c.new is not None and is_settings(c.path)]
+    return frozenset(plain_tool(k) for p in paths for k in read(p, text(evidence.merged, p) or "") or {})
+
+
+def _stands_for(line: str, tool: str, new: Reached, entries: object, set_up: frozenset[str]) -> bool:
     """Whether a command of the merge does what `tool` did in a command of the base."""
     if LOST.search(new.line):
         return False
@@ -154,6 +163,9 @@ def _stands_for(line: str, tool: str, new: Reached, entries: object) -> bool:
             return _tests_as_much(line, new.line, tool)
         name, _, half = tool.partition(" ")  # a command of the tool is no path that it looks at
         was, now = (re.sub(rf"\b{half}\b", " ", r, count=1) if half else r for r in (line, new.line))
+        if name in set_up:
+            was, now = (re.sub(r"\{posargs:?([^{}]*)\}", r"\1", r) for r in (was, now))
+            was = " ".join(w for w in was.split() if not w.startswith("--") or w in now)
         return as_much(was, now, name)
     return bool(_HEIRS.get(tool, frozenset()) & set(has)) and narrowing(new.line) <= narrowing(line)
 

@@ -22,8 +22,9 @@ def plain_tool(key: str) -> str:
 
 
 def plain_key(key: str) -> str:
-    """`coverage:run.branch`, `run.branch` of .coveragerc and `tool.coverage.run.branch` are one setting."""
+    """`coverage:run.branch`, `run.branch` of .coveragerc and `tool.coverage.run.branch` are one setting; so are `ruff.lint.x` and `ruff.x`."""
     plain = key.lower().replace(":", ".").replace("-", "_").removeprefix("tool.")
+    plain = re.sub(r"^ruff\.lint\.", "ruff.", plain)  # where these once stood, and still may
     return plain if not re.match(r"(?:run|report|paths|html|xml)\.", plain) else f"coverage.{plain}"
 
 

@@ -78,6 +78,7 @@ def weakened_limits(evidence: Evidence) -> tuple[Finding, ...]:
             alone = _tools_set_once(evidence, path)
             earlier = {k: v for k, v in earlier.items() if plain_tool(k) in alone}
         moved = settings_elsewhere(evidence, path) | {plain_key(k): v for k, v in after.items() if read_there(path, k)}
+        respelled = {plain_key(k): v for k, v in before.items() if k not in after and plain_key(k).startswith("ruff.")}
         lost = {
             key: w
             for key in sorted({*before, *after})
@@ -85,7 +86,8 @@ def weakened_limits(evidence: Evidence) -> tuple[Finding, ...]:
             and (w := weaker(key, before.get(key), after.get(key)))
             and not _kept_elsewhere(key, before.get(key), after.get(key), moved)
             and not of_strangers(evidence, key)
-            and not _came_from(key, before.get(key), after.get(key), earlier)
+            and not _first_reach(key, before)
+            and not _came_from(key, before.get(key), after.get(key), earlier | respelled)
             and not _never_selected(key, before, after)
         }
         whose = WHOSE.get(path.rsplit("/", 1)[-1])
@@ -193,6 +195,11 @@ def _never_selected(key: str, before: dict[str, Any], after: dict[str, Any]) -> 
         and "ALL" not in old
         and all(any(g.startswith(c) for c in new - old) for g in gained)
     )
+
+
+def _first_reach(key: str, before: dict[str, Any]) -> bool:
+    """Which files coverage is measured of, said where nothing was said of coverage yet: no number held before."""
+    return bool(re.fullmatch(r"coverage\.\w+\.include", plain_key(key))) and "coverage" not in map(plain_tool, before)
 
 
 def _came_from(key: str, old: Any, new: Any, earlier: dict[str, Any]) -> bool:

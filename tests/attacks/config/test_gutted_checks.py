@@ -245,3 +245,21 @@ def test_owners_kept(name):
 def test_rows_of_owners_that_take_long_are_for_a_person():
     found = check(tree_evidence({**FILES, "CODEOWNERS": OWNED}, {".github/CODEOWNERS": "*" + "a*" * 50 + " @x\n"}))
     assert [(f.code, f.effect.value) for f in found] == [("OWNERS_WEAKENED", "asks")]
+
+
+OLD_RUFF = '[tool.ruff]\nselect = ["E", "F"]\nignore = ["F401"]\n\n[tool.ruff.per-file-ignores]\n"src/*" = ["F403"]\n'
+NEW_RUFF = OLD_RUFF.replace("[tool.ruff]", "[tool.ruff.lint]").replace("ruff.per", "ruff.lint.per")
+
+
+def test_settings_of_ruff_in_their_new_place():
+    base = {W: USES, "pyproject.toml": OLD_RUFF, "src/a.py": "x = 1\n"}
+    assert check(tree_evidence(base, {"pyproject.toml": NEW_RUFF})) == ()
+
+
+@pytest.mark.parametrize(
+    ("had", "has"), [('"E", "F"', '"E"'), ('["F401"]', '["F401", "F821"]'), ('["F403"]', '["F403", "F405"]')]
+)
+def test_settings_of_ruff_that_lose_on_the_way(had, has):
+    base = {W: USES, "pyproject.toml": OLD_RUFF, "src/a.py": "x = 1\n"}
+    found = check(tree_evidence(base, {"pyproject.toml": NEW_RUFF.replace(had, has)}))
+    assert [(f.code, f.effect.value) for f in found] == [("LIMIT_LOWERED", "blocks")]
