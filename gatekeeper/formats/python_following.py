@@ -10,6 +10,7 @@ code raises, warns or logs are a message. Statements may be added to a test, nev
 from __future__ import annotations
 
 import ast
+import builtins
 import re
 import sys
 from collections import Counter
@@ -97,10 +98,10 @@ def _dotted(node: object) -> str:
 
 
 def _told(tree: ast.Module) -> Iterator[str]:
-    """Words of the strings that are raised, warned of or logged, directly or by a name that holds them."""
+    """Words of the strings that are raised, warned of or logged, directly or by a name that holds them; and what `__all__` lists."""
     telling = [n for n in python_code.walk(tree) if isinstance(n, ast.Raise) or _tells(n)]
     inside = {id(n): n for one in telling for n in ast.walk(one)}
-    held = {n.id for n in inside.values() if isinstance(n, ast.Name)}
+    held = {"__all__", *(n.id for n in inside.values() if isinstance(n, ast.Name))}
     for node in python_code.walk(tree):
         if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id in held for t in node.targets):
             inside |= {id(n): n for n in ast.walk(node.value)}
@@ -151,6 +152,8 @@ class _Walk:
         self.back: dict[str, str] = {}
         self.said = False
         """Something of the code's change was carried over: what is only added explains no failure."""
+        self.called = set[int]()
+        """The syntax nodes of what the older test calls."""
         self.added = Additions()
 
     def _state(self) -> tuple[dict[str, str], dict[str, str], bool, int]:
@@ -172,7 +175,7 @@ class _Walk:
             and was in self.change.left
             and now in self.change.taken
             and now.rsplit(".", 1)[-1] in self.change.new
-            and self._went(was)
+            and self._went(was, called=id(old) in self.called)
         ):
             self.said = True
             return True  # the code itself now uses this new name where it used the other
@@ -188,6 +191,8 @@ class _Walk:
         if isinstance(old, ast.AST) and isinstance(new, ast.AST):
             if type(old) is not type(new):
                 return False
+            if isinstance(old, ast.Call):
+                self.called.add(id(old.func))
             for name in old._fields:
                 a, b = getattr(old, name, None), getattr(new, name, None)
                 if name in ("body", "orelse", "finalbody") and isinstance(a, list) and isinstance(b, list):
@@ -205,12 +210,17 @@ class _Walk:
             return len(old) == len(new) and all(self.same(a, b) for a, b in zip(old, new, strict=True))
         return bool(old == new)
 
-    def _went(self, name: str) -> bool:
-        """The code has it no more, or never had it: a twin beside what tests ask of is no other name for it."""
-        if name.rsplit(".", 1)[-1] in self.change.gone:
+    def _went(self, name: str, *, called: bool) -> bool:
+        """The code has it no more, or never had it: a twin beside what tests ask of is no other name for it.
+
+        What Python itself offers may be named, as an error that is raised; exchanged where it is called, it would count anew.
+        """
+        root, _, rest = name.partition(".")
+        last = name.rsplit(".", 1)[-1]
+        if last in self.change.gone:
             return True
-        root, _, last = name.partition(".")
-        return root in sys.stdlib_module_names and bool(last) and last.rsplit(".", 1)[-1] not in self.change.kept
+        outside = root in sys.stdlib_module_names if rest else isinstance(getattr(builtins, root, None), type)
+        return outside and not called and last not in self.change.kept
 
     def _statements(self, old: list[ast.stmt], new: list[ast.stmt]) -> bool:
         """Every old statement is there, in order; what came between runs and lets the others run."""

@@ -101,3 +101,23 @@ def test_sources_of_any_kind_raise_nothing(old: str, new: str, code: str) -> Non
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return
     assert isinstance(follows(*trees, change), bool)
+
+
+RAISES = "def test_a():\n    with raises(ValueError):\n        load('')\n"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "before", "after", "good"),
+    [
+        (RAISES, RAISES.replace("ValueError", "LoadError"), "raise ValueError()", "class LoadError(Exception): pass\nraise LoadError()", True),
+        (RAISES, RAISES.replace("ValueError", "KeyError"), "raise ValueError()", "raise KeyError()", False),
+        ("assert sum(load()) == 3", "assert add(load()) == 3", "sum(x)", "def add(x): pass\nadd(x)", False),
+        ("assert json.dumps(x) == 3", "assert show(x) == 3", "json.dumps(x)", "def show(x): pass\nshow(x)", False),
+        ("assert ALL == ['a_b']", "assert ALL == ['a_b', 'c_d']", "__all__ = ['a_b']", "__all__ = ['a_b', 'c_d']", True),
+        ("assert may() == ['a_b']", "assert may() == ['a_b', 'c_d']", "x = ['a_b']", "x = ['a_b', 'c_d']", False),
+    ],
+)  # fmt: skip
+def test_what_python_offers_is_named_otherwise_but_never_called(
+    old: str, new: str, before: str, after: str, good: bool
+) -> None:
+    assert _follows(old, new, before, after) is good
