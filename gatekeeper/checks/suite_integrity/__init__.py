@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from gatekeeper.checks.suite_integrity.bent import bent
 from gatekeeper.checks.suite_integrity.hooks import hooks
+from gatekeeper.checks.suite_integrity.in_code import in_code
 from gatekeeper.checks.suite_integrity.new_tests import hollow
 from gatekeeper.checks.suite_integrity.outcomes import shadowed, silenced
 from gatekeeper.checks.suite_integrity.runner import patched, shadows
@@ -33,7 +34,7 @@ def check(evidence: Evidence) -> tuple[Finding, ...]:
         f for f in (*vanished(situation), *silenced(situation)) if not (f.code == "TEST_HIDDEN" and f.path in told)
     ]
     told |= {f.path for f in effects}
-    effects += [f for f in bent(situation) if f.path not in told]
+    effects += [f for f in (*bent(situation), *in_code(situation)) if f.path not in told]
     blocking = [f for f in causes if f.effect is Effect.BLOCKS]
     if blocking:
         # The file of such a test is as it was, or was bent by the same instrument: the instrument is the root.

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 
 from gatekeeper.checks.suite_integrity.departed import PRIVATE, departed, run_in_their_own_module
+from gatekeeper.checks.suite_integrity.in_code import went_with_its_code
 from gatekeeper.checks.suite_integrity.parameters import lost_parameters, words_of
 from gatekeeper.checks.suite_integrity.prose import examples_kept, lost_texts
 from gatekeeper.checks.suite_integrity.renamed_classes import renamed_class
@@ -65,6 +66,9 @@ def _explain(situation: Situation, path: str, name: str, gone: list[str]) -> Fin
             return None
         if examples_kept(situation, path, name, gone):
             return None
+        told, found = went_with_its_code(situation, path, name, gone)
+        if told:
+            return found
         # Made at run time or in another language: only the numbers can be compared.
         return _removed(situation, path, name, gone, None)
     now = situation.function(path, name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
@@ -44,6 +45,10 @@ class Planned:
     """Changed paths that bend runs (tests, settings, scripts)."""
     later: tuple[PlannedRun, ...] = ()
     """Runs that compare: how much of each is needed follows from what the first ones show."""
+    held: tuple[str, ...] = ()
+    """Changed files of the code whose own examples or tests, if they run, are not all as they were."""
+    collected: bool = False
+    """The target's settings speak of tests in such files."""
 
 
 def suites_of(ticket: Ticket, settings_suites: tuple[Suite, ...]) -> tuple[Suite, ...]:
@@ -142,7 +147,36 @@ def run(tools: Tools, intake: Intake, checkout: Checkout) -> Planned:
         strict = (i for i, s in enumerate(suites) if s.kind is not SuiteKind.TEST)
         runs += [PlannedRun(f"{role.value}-{i}", role, suites[i], oid) for i in strict]
     following = [run for role, oid, part in later for run in laid_out(role, oid, part)]
-    return Planned(plan, suites, tuple(runs), bent, tuple(questions(following)))
+    held = tuple(p for p, kind in kinds.items() if kind is None and _holds_tests(p, base, merged))
+    collected = bool(held) and _collects(suites, base)
+    return Planned(plan, suites, tuple(runs), bent, tuple(questions(following)), held, collected)
+
+
+def _holds_tests(path: str, base: Tree, merged: Tree) -> bool:
+    """A file of the target that holds tests, if the suite runs them, and that the change does not leave as they were."""
+    if not path.endswith(".py") or path not in base.entries:
+        return False
+    with suppress(CouldNotCheck):  # larger than what is read
+        before, after = text(base, path), text(merged, path) if path in merged.entries else None
+        if before is not None and (">>>" in before or "def test" in before):
+            from gatekeeper.formats.python_examples import differ_in_tests
+
+            return differ_in_tests(before, after)
+    return False
+
+
+def _collects(suites: Sequence[Suite], base: Tree) -> bool:
+    """What the suite starts, or the target's settings of its runner, speaks of doctests or of files that are named otherwise."""
+    from gatekeeper.formats.pytest_settings import ORDER
+
+    rows = [s.command for s in suites if s.command]
+    folders = {posixpath.dirname(p) for p in base.entries if posixpath.basename(p) == "conftest.py"}
+    for folder in {"", *(s.workdir for s in suites), *folders}:
+        for name in (*ORDER, "conftest.py"):
+            path = posixpath.normpath(posixpath.join(folder, name))
+            with suppress(CouldNotCheck):
+                rows.append((text(base, path) or "") if path in base.entries else "")
+    return any("doctest" in r or "python_files" in r for r in rows)
 
 
 def _new_tests(tests: Sequence[str], change: Change, base: Tree, merged: Tree) -> Selection:

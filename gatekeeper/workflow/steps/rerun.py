@@ -115,7 +115,7 @@ def controls(planned: Planned, checkout: Checkout, runs: Sequence[SuiteRun]) -> 
     """Runs that compare, as far as the first ones leave a question.
 
     On the target tip, for every suite that did not simply pass on the merge result: all of it. Where instruments
-    changed or a test is silent: every test but those that are known to pass with the target's own instruments, and the
+    changed, a test is silent, or tests within the code changed: every test but those that are known to pass with the target's own instruments, and the
     names of all. Changed tests on the target's code: their own files alone.
     """
     needed = []
@@ -138,7 +138,7 @@ def controls(planned: Planned, checkout: Checkout, runs: Sequence[SuiteRun]) -> 
                 needed.append(base)
             elif RunRole.BASE in later:
                 needed.append(replace(base, part=_known(merged, restored)))
-            elif merged is not None and _silent(merged) and _recorded(merged):
+            elif merged is not None and (_holds(planned, merged) or (_silent(merged) and _recorded(merged))):
                 needed.append(replace(base, part=_known(merged, merged)))
         probe = later.get(RunRole.NEW_TESTS_ON_BASE)
         if probe is not None and RunRole.NEW_TESTS_ON_BASE not in first:
@@ -168,6 +168,11 @@ def _simply_passed(run: SuiteRun) -> bool:
 def _silent(run: SuiteRun) -> bool:
     """A test did not simply pass, so it matters what it did before."""
     return any(c.outcome is not Outcome.PASSED for c in run.cases)
+
+
+def _holds(planned: Planned, merged: SuiteRun) -> bool:
+    """Tests that stand in files of the code changed with them: which there were, only the target tip can show."""
+    return planned.collected or any(c.id.partition("::")[0] in planned.held for c in merged.cases)
 
 
 def _known(merged: SuiteRun | None, restored: SuiteRun | None) -> Selection | None:

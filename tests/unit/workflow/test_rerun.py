@@ -155,3 +155,16 @@ def test_a_part_of_the_base_is_completed_by_what_is_known_and_by_nothing_else():
 def test_a_whole_run_of_the_base_speaks_for_itself():
     base = build_run({A: "failed"}, role=RunRole.BASE)
     assert completed(base, restored({A: "passed", B: "passed"})) == base.cases
+
+
+@pytest.mark.parametrize(
+    ("held", "collected", "needed"),
+    [((), False, 0), (("src/a.py",), False, 0), (("tests/test_a.py",), False, 1), (("src/a.py",), True, 1)],
+)
+def test_tests_within_the_code_that_changed_are_run_on_the_target_where_the_suite_runs_them(held, collected, needed):
+    """The names of all, and those that are not known to pass."""
+    merged = build_run({A: "passed", B: "passed"}, role=RunRole.MERGED)
+    plan = replace(planned(bent=False), held=held, collected=collected)
+    made = controls(plan, CHECKOUT, [merged])  # type: ignore[arg-type]
+    assert [r.role for r in made] == [RunRole.BASE] * needed
+    assert all(r.part == Selection(known=(A, B)) for r in made)
