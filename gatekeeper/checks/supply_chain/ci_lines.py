@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import cache
+from itertools import islice
 
 from gatekeeper.domain.finding import Finding, finding
 from gatekeeper.domain.verdict import Effect
 
-_MOST = 1_000_000
+_MOST = 200_000
+_NAMES = 50
 
 
 def changed_lines(path: str, before: str, after: str) -> Iterable[Finding]:
@@ -20,13 +22,13 @@ def changed_lines(path: str, before: str, after: str) -> Iterable[Finding]:
         yield finding(
             "DOWNLOAD_EXECUTED", f"{path} downloads {run[0]} and runs it.", path=path, line=_line(after, run[0]), effect=Effect.ASKS, key="later"
         )  # fmt: skip
-    rows = [r for r in _index().findall(new) if _elsewhere(r) and r not in _index().findall(old)]
+    rows = [r for r in _rows(_index(), new) if _elsewhere(r) and r not in _rows(_index(), old)]
     if rows:
         yield finding(
             "DEPENDENCY_INDEX_ADDED", f"{path} installs from another place: {rows[0].strip()[:200]}", path=path,
             line=_line(after, rows[0].strip()[:30]), effect=Effect.ASKS,
         )  # fmt: skip
-    sent = [r for r in _sends().findall(new) if r not in _sends().findall(old)]
+    sent = [r for r in _rows(_sends(), new) if r not in _rows(_sends(), old)]
     head = bool(_head().search(new)) and "pull_request_target" in new
     had = bool(_head().search(old)) and "pull_request_target" in old
     if sent or (head and not had):
@@ -55,7 +57,7 @@ def _line(content: str, needle: str) -> int:
 def _fetched_and_run(content: str) -> list[str]:
     """Names of files that one line downloads and the same or a later one starts, without a digest that is compared."""
     found = []
-    for match in _fetch().finditer(content):
+    for match in islice(_fetch().finditer(content), _NAMES):
         name = next((g for g in match.groups() if g), "").strip("\"'")
         base = re.escape(name.rsplit("/", 1)[-1])
         if not base:
@@ -68,28 +70,33 @@ def _fetched_and_run(content: str) -> list[str]:
     return found
 
 
+def _rows(pattern: re.Pattern[str], content: str) -> list[str]:
+    return [row for row in content.splitlines() if pattern.search(row)]
+
+
+# Every gap is bounded: the lines are hostile and may be long.
 @cache
 def _fetch() -> re.Pattern[str]:
     return re.compile(
-        r"\b(?:curl|wget)\b[^\n|;&]*?\s(?:(?:-o|--output|-O|--output-document)[ =]?\s*([^\s;&|-][^\s;&|]*)[^\n;&|]*|[^\n|;&]*>\s*([^\s;&|]+))"
+        r"\b(?:curl|wget)\b[^\n|;&]{0,300}?(?:\s(?:-o|--output|-O|--output-document)[ =]?\s{0,9}([^\s;&|-][^\s;&|]{0,200})|\s>\s{0,9}([^\s;&|]{1,200}))[^\n;&|]{0,300}"
     )
 
 
 @cache
 def _index() -> re.Pattern[str]:
     return re.compile(
-        r"[^\n]*\b(?:pip[0-9.]*|uv|uvx|pipx|poetry|pdm)\b[^\n]*?\s(?:-i|-f|--index-url|--extra-index-url|--index|--default-index|--find-links|--trusted-host)[ =][^\n]*"
-        r"|[^\n]*\b(?:PIP_(?:EXTRA_)?INDEX_URL|PIP_FIND_LINKS|UV_(?:DEFAULT_|EXTRA_)?INDEX(?:_URL)?)\s*[:=][^\n]*"
+        r"\b(?:pip[0-9.]{0,5}|uv|uvx|pipx|poetry|pdm)\b.{0,300}?\s(?:-i|-f|--index-url|--extra-index-url|--index|--default-index|--find-links|--trusted-host)[ =]"
+        r"|\b(?:PIP_(?:EXTRA_)?INDEX_URL|PIP_FIND_LINKS|UV_(?:DEFAULT_|EXTRA_)?INDEX(?:_URL)?)\s{0,9}[:=]"
     )
 
 
 @cache
 def _sends() -> re.Pattern[str]:
     return re.compile(
-        r"(?:[^\n]*\b(?:curl|wget|nc|ncat|Invoke-WebRequest|iwr)\b[^\n]*\$\{\{\s*(?:secrets\.|toJSON\(\s*secrets)[^\n]*)"
+        r"\b(?:curl|wget|nc|ncat|Invoke-WebRequest|iwr)\b.{0,300}\$\{\{\s{0,9}(?:secrets\.|toJSON\(\s{0,9}secrets)"
     )
 
 
 @cache
 def _head() -> re.Pattern[str]:
-    return re.compile(r"\bref:\s*[^\n]*(?:pull_request\.head\.|github\.head_ref|refs/pull/)")
+    return re.compile(r"\bref:[^\n]{0,200}(?:pull_request\.head\.|github\.head_ref|refs/pull/)")

@@ -4,6 +4,7 @@ import pytest
 from tree_evidence import tree_evidence
 
 from gatekeeper.checks.supply_chain import check
+from gatekeeper.checks.supply_chain.ci_lines import changed_lines
 
 PATH = ".github/workflows/ci.yml"
 CI = "on:\n  pull_request:\njobs:\n  t:\n    steps:\n      - uses: actions/checkout@v4\n      - run: pytest\n"
@@ -58,3 +59,8 @@ def test_code_of_anybody_is_not_checked_out_beside_secrets():
     ref = "checkout@v4\n        with:\n          ref: ${{ github.event.pull_request.head.sha }}"
     assert told(before, before.replace("checkout@v4", ref)) == [("CI_SECRET_REACHED", "asks")]
     assert told(CI, CI.replace("checkout@v4", ref)) == []
+
+
+@pytest.mark.parametrize("word", ["curl ", "pip ", "curl -o x ", "ref: ", "curl -o x y;"])
+def test_a_line_without_end_is_read_in_bounded_time(word):
+    assert list(changed_lines(PATH, CI, CI + "# " + word * 20_000 + "\n")) == []
