@@ -10,8 +10,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from gatekeeper.config import Paths
+
+# How long an example takes on a busy machine is no property of the code.
+settings.register_profile("gatekeeper", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("gatekeeper")
 
 GIT_ENV = {
     "PATH": os.environ["PATH"],
