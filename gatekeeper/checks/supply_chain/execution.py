@@ -27,7 +27,7 @@ _KNOWN_OWNERS = _PLATFORM | {
 }  # fmt: skip
 """Owners of actions that everybody uses; one of theirs that is pinned to a commit needs nobody's attention."""
 _SHA = re.compile(r"[0-9a-f]{40}|sha256:[0-9a-f]{64}")
-_PIPE = re.compile(r"\b(?:curl|wget|fetch|iwr|invoke-webrequest)\b[^\n;]*\|\s*(?:sudo\s+(?:-\S+\s+)*)?(?:\S*/)?(?:env\s+)?(?:ba|z|da|k)?(?:sh|python[0-9.]*|node|perl|ruby|iex)\b|(?:\b(?:ba|z)?sh|\bsource|(?<=\s)\.)\s+(?:-c\s+)?[\"']?[<$]\(\s*(?:curl|wget)|\beval\s+[\"']?\$\(\s*(?:curl|wget)", re.IGNORECASE)  # fmt: skip
+_PIPE = re.compile(r"\b(?:curl|wget|fetch|iwr|invoke-webrequest)\b[^\n;]{0,500}\|\s*(?:sudo\s+(?:-\S{1,40}\s+){0,5})?(?:\S{0,100}/)?(?:env\s+)?(?:ba|z|da|k)?(?:sh|python[0-9.]*|node|perl|ruby|iex)\b|(?:\b(?:ba|z)?sh|\bsource|(?<=\s)\.)\s+(?:-c\s+)?[\"']?[<$]\(\s*(?:curl|wget)|\beval\s+[\"']?\$\(\s*(?:curl|wget)", re.IGNORECASE)  # fmt: skip
 _INSTALLER = (
     r"(?:curl|wget)(?:\s+(?:-[fsSLq]+|-q?O\s?-|--proto\s+[\"']?=https[\"']?|--tlsv1\.[23]|--retry\s+\d+|--(?:fail|silent|show-error|location|quiet|https-only)))*"
     r"\s+[\"']?https://(?:astral\.sh/uv/(?:[\d.]+/)?install\.sh|sh\.rustup\.rs/?|install\.python-poetry\.org/?|pdm-project\.org/install-pdm\.py"

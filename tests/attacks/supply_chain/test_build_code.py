@@ -267,7 +267,8 @@ def test_code_for_old_interpreters_may_become_plain():
 
 
 LOCKED = (
-    'version = 1\n[[package]]\nname = "six"\nversion = "1.17.0"\nsource = { registry = "https://pypi' + '.org/simple" }\n'
+    'version = 1\n[[package]]\nname = "six"\nversion = "1.17.0"\nsource = { registry = "https://pypi'
+    + '.org/simple" }\n'
 )
 
 
@@ -288,7 +289,11 @@ def test_another_registry_is_shown_to_a_person(path, before, after):
 
 @pytest.mark.parametrize(
     ("path", "content"),
-    [("uv.lock", LOCKED), ("uv.toml", 'index-url = "https://pypi' + '.org/simple/"\n'), ("uv.toml", "offline = true\n")],
+    [
+        ("uv.lock", LOCKED),
+        ("uv.toml", 'index-url = "https://pypi' + '.org/simple/"\n'),
+        ("uv.toml", "offline = true\n"),
+    ],
 )
 def test_the_common_registry_needs_no_word(path, content):
     found = check(tree_evidence({path: "", "requirements.txt": "six\n"}, {path: content}))
