@@ -267,8 +267,7 @@ def test_code_for_old_interpreters_may_become_plain():
 
 
 LOCKED = (
-    'version = 1\n[[package]]\nname = "six"\nversion = "1.17.0"\nsource = { registry = "https://pypi'
-    + '.org/simple" }\n'
+    'version = 1\n[[package]]\nname = "six"\nversion = "1.17.0"\nsource = { registry = "https://pypi' + '.org/simple" }\n'
 )
 
 
