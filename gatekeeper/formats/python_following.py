@@ -26,8 +26,8 @@ _TELLS = frozenset(
     ["warn", "warn_explicit", "warning", "error", "critical", "exception", "info", "debug", "log", "fail", "abort", "deprecated"]
 )  # fmt: skip
 """Last names of calls whose strings are for somebody to read."""
-_PROSE = 3
-"""Words from which on a string is a sentence and no value."""
+_PROSE = 2
+"""Words from which on a string that is raised, warned of or logged is a message and no value."""
 _MAX_STATEMENTS = 2000
 
 
@@ -98,10 +98,13 @@ def _dotted(node: object) -> str:
 
 
 def _told(tree: ast.Module) -> Iterator[str]:
-    """Words of the strings that are raised, warned of or logged, directly or by a name that holds them; and what `__all__` lists."""
+    """Words of the strings that are raised, warned of or logged, directly or by a name that holds them; and entries of a module's lists."""
     telling = [n for n in python_code.walk(tree) if isinstance(n, ast.Raise) or _tells(n)]
     inside = {id(n): n for one in telling for n in ast.walk(one)}
-    held = {"__all__", *(n.id for n in inside.values() if isinstance(n, ast.Name))}
+    held = {n.id for n in inside.values() if isinstance(n, ast.Name)}
+    for row in tree.body:
+        if isinstance(row, ast.Assign) and isinstance(row.value, ast.List | ast.Tuple | ast.Set):
+            inside.update((id(n), n) for n in row.value.elts)
     for node in python_code.walk(tree):
         if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id in held for t in node.targets):
             inside |= {id(n): n for n in ast.walk(node.value)}

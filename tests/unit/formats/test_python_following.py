@@ -114,7 +114,7 @@ RAISES = "def test_a():\n    with raises(ValueError):\n        load('')\n"
         ("assert sum(load()) == 3", "assert add(load()) == 3", "sum(x)", "def add(x): pass\nadd(x)", False),
         ("assert json.dumps(x) == 3", "assert show(x) == 3", "json.dumps(x)", "def show(x): pass\nshow(x)", False),
         ("assert ALL == ['a_b']", "assert ALL == ['a_b', 'c_d']", "__all__ = ['a_b']", "__all__ = ['a_b', 'c_d']", True),
-        ("assert may() == ['a_b']", "assert may() == ['a_b', 'c_d']", "x = ['a_b']", "x = ['a_b', 'c_d']", False),
+        ("assert may() == ['a_b']", "assert may() == ['a_b', 'c_d']", "def may(): return ['a_b']", "def may(): return ['a_b', 'c_d']", False),
     ],
 )  # fmt: skip
 def test_what_python_offers_is_named_otherwise_but_never_called(
