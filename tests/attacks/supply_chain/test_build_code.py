@@ -266,9 +266,8 @@ def test_code_for_old_interpreters_may_become_plain():
     ]
 
 
-LOCKED = (
-    'version = 1\n[[package]]\nname = "six"\nversion = "1.17.0"\nsource = { registry = "https://pypi' + '.org/simple" }\n'
-)
+PUBLIC = "https://pypi" + ".org"
+LOCKED = f'version = 1\n[[package]]\nname = "six"\nversion = "1.17.0"\nsource = {{ registry = "{PUBLIC}/simple" }}\n'
 
 
 @pytest.mark.parametrize(
