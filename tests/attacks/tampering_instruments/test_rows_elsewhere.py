@@ -148,3 +148,14 @@ def test_only_a_failure_that_is_a_success_as_a_whole_is_none(judge, detail, was,
         detail=detail,
     )
     assert bool(found) is stopped
+
+
+def test_a_test_that_a_changed_one_bends_by_way_of_an_unchanged_conftest_is_told(judge):
+    conftest = "import pytest\nfrom test_values import WANT\n\n@pytest.fixture\ndef want():\n    return WANT\n"
+    values = "WANT = 6\n\ndef test_values():\n    assert WANT\n"
+    test = "import pkg\n\ndef test_twice(want):\n    assert pkg.twice(3) == want\n"
+    base = {**CODE, T: test, "tests/conftest.py": conftest, "tests/test_values.py": values}
+    merged = {**base, **BROKEN, "tests/test_values.py": values.replace("= 6", "= 7")}
+    passed = {f"{T}::test_twice": "passed", "tests/test_values.py::test_values": "passed"}
+    restored = {**passed, f"{T}::test_twice": "failed"}
+    assert set(judge(base, merged, was=passed, now=passed, restored=restored)) == {"EXPECTATION_FOLLOWS_CODE"}
