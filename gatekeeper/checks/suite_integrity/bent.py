@@ -6,6 +6,7 @@ import posixpath
 import re
 
 from gatekeeper.checks.suite_integrity.announced_ends import announced_as_asked, fails_for_it
+from gatekeeper.checks.suite_integrity.around import reads_the_same
 from gatekeeper.checks.suite_integrity.departed import lost_its_imports, support_changed
 from gatekeeper.checks.suite_integrity.shown import describe
 from gatekeeper.checks.suite_integrity.situation import BAD, Situation, near, place
@@ -118,7 +119,7 @@ def _explained(situation: Situation, test_id: str, path: str, name: str) -> bool
     old, new = situation.definition(path, name, base=True), situation.definition(path, name)
     if old is None or new is None or python_code.meaning(old) == python_code.meaning(new):
         return False
-    return follows(old, new, situation.code_change)
+    return follows(old, new, situation.code_change) and reads_the_same(situation, path, name, situation.code_change)
 
 
 def _only_renamed(situation: Situation, path: str, name: str) -> bool:
@@ -135,9 +136,11 @@ def _only_renamed(situation: Situation, path: str, name: str) -> bool:
     module = situation.module(path, base=True)
     for one in [name] if name else list(module.tests if module else ()):
         old, new = situation.definition(path, one, base=True), situation.definition(path, one)
-        if old is None or new is None or python_code.meaning(old) == python_code.meaning(new):
+        if old is None or new is None:
             continue
-        if not follows(old, new, change):
+        if python_code.meaning(old) != python_code.meaning(new) and not follows(old, new, change):
+            return False
+        if not reads_the_same(situation, path, one, change):
             return False
     return True
 
