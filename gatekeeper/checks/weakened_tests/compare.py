@@ -186,8 +186,10 @@ def _changed(a: Assertion, b: Assertion) -> Loss | None:
 def _unmatched(
     old: Body, new: Body, module: ModuleAssertions, lost: list[Assertion], left: list[Assertion]
 ) -> list[Loss]:
-    """Old assertions without a counterpart against new ones without: as strong ones may stand in for them."""
+    """Old assertions without a counterpart against new ones without: as strong ones that reach the code may stand in for them."""
     out: list[Loss] = []
+    idle = [b for b in left if b.line in new.idle]
+    left = [b for b in left if b.line not in new.idle]
     delegated = _delegated(old, new, module)
     strongest = deque(sorted(left, key=lambda b: -b.rank))
     for a in sorted(lost, key=lambda a: -a.rank):
@@ -198,6 +200,9 @@ def _unmatched(
         elif strongest:
             weak = strongest.pop()
             out.append(Loss("ASSERTION_WEAKENED", weak.line, a.text, weak.text))
+        elif idle and a.line not in old.idle and not _covered(a, new):
+            empty = idle.pop()
+            out.append(Loss("ASSERTION_WEAKENED", empty.line, a.text, empty.text))
         elif len(new.live) < len(old.live) and not _covered(a, new):
             out.append(Loss("ASSERTION_REMOVED", new.line, a.text, "nothing in its place"))
     return out

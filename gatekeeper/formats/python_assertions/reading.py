@@ -18,6 +18,7 @@ from gatekeeper.formats.python_assertions.expression import (
     truth,
 )
 from gatekeeper.formats.python_assertions.inlining import inlined, inlined_statement, values_of
+from gatekeeper.formats.python_assertions.reached import idle_lines
 from gatekeeper.formats.python_assertions.rows import looped_rows, rows_of
 from gatekeeper.formats.python_code import Function, imports, parse
 from gatekeeper.formats.python_spelling import plain
@@ -48,6 +49,8 @@ class Body:
     swallows: bool = False
     """It catches what an assertion raises."""
     decorators: tuple[str, ...] = ()
+    idle: frozenset[int] = frozenset()
+    """Lines of statements that reach nothing of the code: whatever it does, they say the same."""
 
     @property
     def test(self) -> bool:
@@ -153,6 +156,7 @@ def _body(node: Function, name: str, module: Mapping[str, ast.expr]) -> Body:
         any(isinstance(n, (ast.Yield, ast.YieldFrom)) for s in node.body for n in ast.walk(s)),
         any(isinstance(n, ast.Try) and _catches(n) for n in ast.walk(node)),
         tuple(last_name(d) for d in node.decorator_list),
+        idle_lines(node),
     )
 
 
