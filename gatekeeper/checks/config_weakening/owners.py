@@ -44,7 +44,11 @@ def lost_owners(evidence: Evidence) -> tuple[Finding, ...]:
                 else f"The rows of {path}, of which the last that fits counts,"
             )
             said = f"{how} takes the owners from {', '.join(lost[:5])}."
-            found[path] = finding("OWNERS_WEAKENED", said, path=path, evidence="\n".join(lost[:20]))
+            # Other owners may be meant; none at all, or those of a file that was put in front, are not.
+            asks = now == was and all(_owners(after, p) for p in lost)
+            found[path] = finding(
+                "OWNERS_WEAKENED", said, path=path, evidence="\n".join(lost[:20]), effect=Effect.ASKS if asks else None
+            )
     return tuple(found.values())
 
 
