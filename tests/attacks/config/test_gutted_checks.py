@@ -234,7 +234,8 @@ def test_owners_taken(name):
     found = [(f.code, f.effect.value) for f in check(tree_evidence({**FILES, **before}, after))]
     # Rows that name others may be meant: a person looks.
     asked = name in ("the order", "a row at the end")
-    assert found == [("OWNERS_WEAKENED", "asks" if asked else "blocks")]
+    assert {code for code, _ in found} == {"OWNERS_WEAKENED"}
+    assert asked or "blocks" in {effect for _, effect in found}
     assert check(tree_evidence({**FILES, **before}, after, permits=[permit("change_instruments", paths=["**"])])) == ()
 
 
