@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import ast
-import posixpath
 
+from gatekeeper.checks.suite_integrity.departed import changed_support
 from gatekeeper.checks.suite_integrity.situation import Situation
 from gatekeeper.checks.suite_integrity.users import set_up
-from gatekeeper.domain.instruments import InstrumentKind
 from gatekeeper.formats import python_code
 from gatekeeper.formats.python_following import CodeChange, follows
 
@@ -21,26 +20,13 @@ def reads_the_same(situation: Situation, path: str, name: str, change: CodeChang
 
     So are the statements of its module that do something, and the changed files of support that it may be set up from.
     """
-    if not all(_follows_as_a_whole(situation, other, change) for other in _support(situation, path)):
+    if not all(_follows_as_a_whole(situation, other, change) for other in changed_support(situation, path)):
         return False
     old, new = (python_code.parse(situation.source(path, base=base)) for base in (True, False))
     tests = tuple(situation.definition(path, name, base=base) for base in (True, False))
     if old is None or new is None or None in tests:
         return False
     return _module(old, new, tests, change) and ("::" not in name or _class(old, new, name.partition("::")[0], change))
-
-
-def _support(situation: Situation, path: str) -> list[str]:
-    """Other changed files that this module of tests may be set up from, or that it names."""
-    source = situation.source(path, base=True) or ""
-    found = []
-    for other in situation.changed:
-        kind = situation.kind(other)
-        if other == path or kind is None or not kind.bends_runs or kind is InstrumentKind.RUNNER_SETTINGS:
-            continue
-        if kind is not InstrumentKind.TEST or posixpath.splitext(posixpath.basename(other))[0] in source:
-            found.append(other)
-    return found
 
 
 def _follows_as_a_whole(situation: Situation, path: str, change: CodeChange) -> bool:

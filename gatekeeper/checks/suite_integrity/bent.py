@@ -7,7 +7,7 @@ import re
 
 from gatekeeper.checks.suite_integrity.announced_ends import announced_as_asked, fails_for_it
 from gatekeeper.checks.suite_integrity.around import reads_the_same
-from gatekeeper.checks.suite_integrity.departed import lost_its_imports, support_changed
+from gatekeeper.checks.suite_integrity.departed import changed_support, lost_its_imports
 from gatekeeper.checks.suite_integrity.shown import describe
 from gatekeeper.checks.suite_integrity.situation import BAD, Situation, near, place
 from gatekeeper.domain.finding import Finding, finding
@@ -148,7 +148,7 @@ def _only_renamed(situation: Situation, path: str, name: str) -> bool:
 def _expects_what_was_announced(situation: Situation, test_id: str, path: str) -> bool:
     """It fails for a warning that the ticket asked for and that is all the code does anew; its module only expects that now."""
     found = announced_as_asked(situation)
-    if not found or not fails_for_it(situation, found, [test_id]) or support_changed(situation, path):
+    if not found or not fails_for_it(situation, found, [test_id]) or changed_support(situation, path):
         return False
     kinds = [k for p in situation.changed if p != path and (k := situation.kind(p)) is not None and k.bends_runs]
     if path not in situation.changed or any(k is not InstrumentKind.TEST for k in kinds):

@@ -132,21 +132,22 @@ def lost_its_imports(situation: Situation, path: str) -> bool:
     missing, names = _missing([case.detail[-4000:]])
     if not names or not _went(situation, names):
         return False
-    if not only_left(old, new, names) or support_changed(situation, path):
+    if not only_left(old, new, names) or changed_support(situation, path):
         return False
     return _may_end(situation, path, missing, names)
 
 
-def support_changed(situation: Situation, path: str) -> bool:
-    """A file changed that tests are set up from, or another module of tests that this one names."""
+def changed_support(situation: Situation, path: str) -> list[str]:
+    """Changed files that the tests of a module are set up from, and other modules of tests that it names."""
     source = situation.source(path, base=True) or ""
+    found = []
     for other in situation.changed:
         kind = situation.kind(other)
         if other == path or kind is None or not kind.bends_runs or kind is InstrumentKind.RUNNER_SETTINGS:
             continue
         if kind is not InstrumentKind.TEST or posixpath.splitext(posixpath.basename(other))[0] in source:
-            return True
-    return False
+            found.append(other)
+    return found
 
 
 def _may_end(situation: Situation, path: str, missing: dict[str, str], names: set[str], test: str = "") -> bool:
