@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from gatekeeper.adapters.kingfisher_scanner import catalogue, patterns
+from gatekeeper.adapters.kingfisher_scanner import catalogue, parting, patterns
 from gatekeeper.adapters.kingfisher_scanner.engine import SecretEngine
 from gatekeeper.adapters.kingfisher_scanner.patterns import ops
 from gatekeeper.config import Paths
@@ -31,7 +31,7 @@ ANY = string.ascii_letters + string.digits
 def cache(gate_paths: Paths) -> Path:
     place = gate_paths.cache / "secret-catalogue"
     place.mkdir(mode=0o700, parents=True, exist_ok=True)
-    catalogue.make(place)
+    parting.make(place)
     return place
 
 
@@ -49,7 +49,7 @@ def whole(cache: Path) -> catalogue.Catalogue:
 
 @pytest.fixture(scope="module")
 def rules(cache: Path) -> list[catalogue.Rule]:
-    files = (cache / catalogue._name()).glob("part-*.yml")
+    files = (cache / catalogue.folder_name()).glob("part-*.yml")
     return [rule for file in files for rule in json.loads(file.read_text())["rules"]]
 
 
@@ -157,7 +157,7 @@ def test_much_text_is_read_by_all_rules_at_once(cache, monkeypatch):
 
 
 def test_catalogue_that_others_could_have_written_is_not_used(cache):
-    folder = cache / catalogue._name()
+    folder = cache / catalogue.folder_name()
     for place in (folder, folder / "index.json"):
         mode = place.stat().st_mode
         place.chmod(mode | 0o020)
@@ -167,12 +167,12 @@ def test_catalogue_that_others_could_have_written_is_not_used(cache):
 
 
 def test_catalogue_behind_a_link_is_not_used(cache, tmp_path):
-    (tmp_path / catalogue._name()).symlink_to(cache / catalogue._name())
+    (tmp_path / catalogue.folder_name()).symlink_to(cache / catalogue.folder_name())
     assert catalogue.opened(tmp_path) is None
 
 
 def copied(cache: Path, to: Path) -> Path:
-    folder = to / catalogue._name()
+    folder = to / catalogue.folder_name()
     shutil.copytree(cache / folder.name, folder)
     return folder
 
@@ -226,7 +226,7 @@ def test_part_that_goes_while_the_engine_lives_costs_no_secret(folder):
 def test_damaged_parts_are_made_again(folder):
     for file in folder.glob("part-*.yml"):
         file.write_text("")
-    catalogue.make(folder.parent)
+    parting.make(folder.parent)
     assert catalogue.made(folder.parent)
     opened = catalogue.opened(folder.parent)
     assert opened is not None
@@ -281,7 +281,7 @@ def test_secret_behind_many_known_ones_is_seen_and_a_flood_is_an_error(cache):
 
 def test_making_it_again_changes_nothing_and_leaves_no_draft(cache):
     before = {p: p.stat().st_mtime_ns for p in cache.rglob("*")}
-    catalogue.make(cache)
+    parting.make(cache)
     assert {p: p.stat().st_mtime_ns for p in cache.rglob("*")} == before
     assert not list(cache.glob("making-*"))
 
@@ -290,9 +290,9 @@ def test_draft_of_a_failed_making_is_removed(tmp_path, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(catalogue, "_scanner", full)
-    monkeypatch.setattr(catalogue, "_sources", lambda: ["x = 1"])
+    monkeypatch.setattr(parting, "scanner_of", full)
+    monkeypatch.setattr(parting, "_sources", lambda: ["x = 1"])
     with pytest.raises(OSError, match="No space left"):
-        catalogue.make(tmp_path)
+        parting.make(tmp_path)
     assert [p for p in tmp_path.iterdir() if p.is_dir()] == []
     assert catalogue.opened(tmp_path) is None

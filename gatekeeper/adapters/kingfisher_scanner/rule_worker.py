@@ -41,7 +41,7 @@ def load(worker: Worker, cache: Path, state: Path, pepper: bytes | None = None) 
 
 
 def prepare(cache: Path) -> None:
-    """Compile the rules of this version and write them in parts, so that a check loads those it needs (`catalogue.make`).
+    """Compile the rules of this version and write them in parts, so that a check loads those it needs (`parting.make`).
 
     Takes some ten seconds once, nothing afterwards. Raises `OSError` and `WorkerError`.
     """

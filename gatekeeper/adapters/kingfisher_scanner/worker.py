@@ -23,7 +23,6 @@ def main() -> None:
 
     import kingfisher_sdk  # noqa: F401  # while the gate makes up the first message
 
-    from gatekeeper.adapters.kingfisher_scanner import catalogue
     from gatekeeper.adapters.kingfisher_scanner.engine import SecretEngine
     from gatekeeper.worker_process import limit, serve
 
@@ -35,7 +34,9 @@ def main() -> None:
         if engines:
             return engines[0].scan(message["path"], base64.b64decode(message["data"]))
         if "make" in message:
-            catalogue.make(Path(message["make"]))
+            from gatekeeper.adapters.kingfisher_scanner.parting import make
+
+            make(Path(message["make"]))
             return "made"
         engine = SecretEngine(Path(message["cache"]), bytes.fromhex(message["pepper"]))
         limit(int(message["memory_mib"]), files=64)
