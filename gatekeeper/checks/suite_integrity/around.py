@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import sys
+from collections.abc import Iterable, Iterator
 
 from gatekeeper.checks.suite_integrity.departed import changed_support
 from gatekeeper.checks.suite_integrity.situation import Situation
@@ -31,9 +33,8 @@ def reads_the_same(situation: Situation, path: str, name: str, change: CodeChang
 
 def _follows_as_a_whole(situation: Situation, path: str, change: CodeChange) -> bool:
     old, new = (python_code.parse(situation.source(path, base=base)) for base in (True, False))
-    if old is None:  # a new file of support is reached by nothing that was there
-        return situation.source(path, base=True) is None
-    return new is not None and _all_carried(_rest(old.body), _rest(new.body), change)
+    # A new one is loaded by its name alone, or stands in front of another; what cannot be read cannot be compared.
+    return old is not None and new is not None and _all_carried(_rest(old.body), _rest(new.body), change)
 
 
 def _rest(body: list[ast.stmt]) -> list[ast.stmt]:
@@ -97,6 +98,8 @@ def _module(old: ast.Module, new: ast.Module, tests: tuple[object, ...], change:
     if not _all_carried([*filter(set_up, old.body)], [*filter(set_up, new.body)], change):
         return False
     was, now = _binders(old), _binders(new)
+    if not _imports_alike(old, new, change):
+        return False
     test, edited = (t for t in tests if isinstance(t, ast.AST))
     waiting, seen = sorted(_read(test, *filter(set_up, old.body))), set[str]()
     while waiting:
@@ -113,6 +116,35 @@ def _module(old: ast.Module, new: ast.Module, tests: tuple[object, ...], change:
         waiting += sorted(_read(*(n for n in before if not isinstance(n, _IMPORTS))))
     fresh = _read(edited) - seen
     return all(isinstance(n, _IMPORTS) or (name in was and _all_carried(was[name], now[name], change)) for name in fresh for n in now.get(name, []))  # fmt: skip
+
+
+def _imports_alike(old: ast.Module, new: ast.Module, change: CodeChange) -> bool:
+    """What is imported anew comes from where the module imported before; or is of the standard library, has its own name
+    there, and takes no name that came into the code.
+    """
+    had = {ast.dump(n) for n in old.body if isinstance(n, _IMPORTS)}
+    places = set(_origins(old.body))
+    for node in new.body:
+        if not isinstance(node, _IMPORTS) or ast.dump(node) in had:
+            continue
+        if isinstance(node, ast.Import) and any(a.asname for a in node.names):
+            return False
+        for level, module in _origins([node]):
+            foreign = level == 0 and (module or "").split(".")[0] in sys.stdlib_module_names
+            if (level, module) in places:
+                continue
+            if not foreign or any(a.asname for a in node.names) or _bound(node) & change.new:
+                return False
+    return True
+
+
+def _origins(rows: Iterable[ast.stmt]) -> Iterator[tuple[int, str | None]]:
+    """(level, module) of every import."""
+    for row in rows:
+        if isinstance(row, ast.ImportFrom):
+            yield row.level, row.module
+        elif isinstance(row, ast.Import):
+            yield from ((0, a.name) for a in row.names)
 
 
 def _acts(node: ast.stmt) -> bool:

@@ -19,6 +19,7 @@ PLAIN = "import pkg\n\ndef test_it():\n    assert pkg.twice(3) == 6\n"
 FROM = "import pkg\nfrom values import WANT\n\ndef test_it():\n    assert pkg.twice(3) == WANT\n"
 GIVEN = "import pkg\n\ndef test_it(want):\n    assert pkg.twice(3) == want\n"
 WANTS = "import pytest\n\n@pytest.fixture\ndef want():\n    return 6\n"
+IMPORTED = "from pkg import twice\n\nWANT = 6\n\ndef test_it():\n    assert twice(3) == WANT\n"
 BENT = {
     "constant": ({T: CONSTANT}, T, ("WANT = 6", "WANT = 7")),
     "constant twice": ({T: CONSTANT}, T, ("WANT = 6\n", "WANT = 6\nWANT = 7\n")),
@@ -33,6 +34,14 @@ BENT = {
     "set up by fixture": ({T: PLAIN}, T, ("import pkg\n", "import pytest\nimport pkg\n\n@pytest.fixture(autouse=True)\ndef ready(monkeypatch):\n    monkeypatch.setattr(pkg, 'double', lambda n: 6)\n")),
     "another module": ({T: FROM, "tests/values.py": "WANT = 6\n"}, "tests/values.py", ("6", "7")),
     "conftest": ({T: GIVEN, "tests/conftest.py": WANTS}, "tests/conftest.py", ("return 6", "return 7")),
+}  # fmt: skip
+ADDED = {
+    "a new conftest": ({}, {"tests/conftest.py": "import pkg\nimport pytest\n\n@pytest.fixture(autouse=True)\ndef f(monkeypatch):\n    monkeypatch.setattr(pkg, 'double', lambda n: 6)\n"}, PLAIN, PLAIN),
+    "a new module imported": ({}, {"tests/fake.py": "def double(n):\n    return 6\n"}, IMPORTED, IMPORTED.replace("from pkg", "from fake")),
+    "an old module imported": ({"tests/fake.py": "def double(n):\n    return 6\n"}, {}, IMPORTED, IMPORTED.replace("from pkg", "from fake")),
+    "the standard library": ({}, {}, IMPORTED, IMPORTED.replace("from pkg import twice", "from operator import double")),
+    "the standard library renamed": ({}, {}, IMPORTED, IMPORTED.replace("from pkg import twice", "from math import trunc as twice")),
+    "under its name": ({"tests/fake.py": "def double(n):\n    return 6\n"}, {}, PLAIN, PLAIN.replace("import pkg", "import fake as pkg")),
 }  # fmt: skip
 ID = {"class": f"{T}::TestIt::test_it", "class set up": f"{T}::TestIt::test_it"}
 
@@ -55,6 +64,13 @@ def test_what_a_following_test_reads_is_bent(judge, name):
     assert set(judge({**CODE, **files}, {**BROKEN, **merged}, **runs(ID.get(name, f"{T}::test_it"))))
 
 
+@pytest.mark.parametrize("name", ADDED)
+def test_what_a_following_test_is_given_from_elsewhere(judge, name):
+    old, new, before, after = ADDED[name]
+    merged = {**BROKEN, **old, **new, T: after.replace("pkg.twice", "pkg.double").replace("twice", "double")}
+    assert set(judge({**CODE, **old, T: before}, merged, **runs(f"{T}::test_it")))
+
+
 @pytest.mark.parametrize("name", BENT)
 def test_a_rename_that_all_of_it_follows_is_let_through(judge, name):
     files, _, _ = BENT[name]
@@ -64,7 +80,6 @@ def test_a_rename_that_all_of_it_follows_is_let_through(judge, name):
 HELPED = (
     "import pkg\n\ndef run(n):\n    return pkg.twice(n)\n\ndef test_it():\n    assert pkg.twice(3) == run(3) == 6\n"
 )
-IMPORTED = "from pkg import twice\n\nWANT = 6\n\ndef test_it():\n    assert twice(3) == WANT\n"
 
 
 @pytest.mark.parametrize(
