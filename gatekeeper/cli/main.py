@@ -102,7 +102,7 @@ def _needed() -> str | None:
         completion.set_up()
         return None
     words = sys.argv[1:]
-    if words in ([], ["--help"], ["-h"]):
+    if words in ([], ["--help"], ["-h"], ["--version"]):
         return ""
     return words[0] if words[0] in COMMANDS else None
 
