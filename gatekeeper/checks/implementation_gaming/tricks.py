@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from gatekeeper.checks.implementation_gaming.modules import Module
+from gatekeeper.checks.implementation_gaming.warning_frames import frames_for_warnings
 from gatekeeper.domain.finding import Finding, finding
 from gatekeeper.domain.verdict import Effect
 from gatekeeper.formats.python_code import dotted, folded, imports, strings, walk
@@ -74,6 +75,7 @@ def _hits(tree: ast.Module) -> Iterator[_Hit]:
 
 
 def _detection(tree: ast.Module, names: dict[str, str]) -> Iterator[_Hit]:
+    placed = frames_for_warnings(tree, names)
     for node in walk(tree):
         if isinstance(node, ast.Import | ast.ImportFrom):
             modules = [a.name for a in node.names] if isinstance(node, ast.Import) else [node.module or ""]
@@ -81,14 +83,14 @@ def _detection(tree: ast.Module, names: dict[str, str]) -> Iterator[_Hit]:
                 m == "unittest.mock" for m in modules
             ):
                 yield _Hit("TEST_RUNNER_IN_CODE", "Library code imports a test runner or its mocks.", node)
-        if isinstance(node, ast.Attribute | ast.Name) and dotted(node, names) in _FRAMES:
+        if isinstance(node, ast.Attribute | ast.Name) and dotted(node, names) in _FRAMES and id(node) not in placed:
             yield _Hit(
                 "CALLER_INSPECTED",
                 "The code looks at who calls it, so it can answer for the tests alone.",
                 node,
                 Effect.ASKS,
             )
-        if isinstance(node, ast.Attribute) and node.attr in _INTO_CALLER - _LOGGING:
+        if isinstance(node, ast.Attribute) and node.attr in _INTO_CALLER - _LOGGING and id(node) not in placed:
             yield _Hit("CALLER_INSPECTED", f"The code reads `{node.attr}` of its caller's frame or code.", node)
     watched = any(
         isinstance(n, ast.Attribute | ast.Name | ast.Call) and _WATCHED.fullmatch(dotted(n.func if isinstance(n, ast.Call) else n, names))

@@ -319,3 +319,60 @@ INVOKED = "from invoke import task\n\n\n@task\ndef label(code):\n    print(code)
 def test_only_what_builds_the_project_from_its_root_is_no_feature(path, before, after, codes):
     found = check(tree_evidence({**REPO, path: before}, {path: after}))
     assert [(f.code, f.effect.value) for f in found] == [(c, "blocks") for c in codes]
+
+
+BY_HAND = """import inspect
+import warnings
+from typing import cast
+
+
+def area(w, h):
+    frame = cast(object, cast(object, inspect.currentframe()).f_back)
+    text = "area() will go"
+    warnings.warn_explicit(
+        text, category=DeprecationWarning, filename=inspect.getfile(frame.f_code), lineno=frame.f_lineno
+    )
+    del frame
+    return w * h
+
+
+def label(code):
+    return code.lower()
+"""
+FORMS = {
+    "as it stands": BY_HAND,
+    "positions and co_filename": BY_HAND.replace("category=", "").replace("filename=inspect.getfile(frame.f_code)", "frame.f_code.co_filename").replace("lineno=", ""),
+    "at once": BY_HAND.replace("    frame = cast(object, cast(object, inspect.currentframe()).f_back)\n", "").replace("    del frame\n", "").replace("frame.f", "inspect.currentframe().f_back.f"),
+    "sys": BY_HAND.replace("import inspect", "import inspect\nimport sys").replace("cast(object, cast(object, inspect.currentframe()).f_back)", "sys._getframe(1)"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_a_warning_may_tell_by_hand_which_line_gave_rise_to_it(name):
+    assert check(tree_evidence(REPO, {"shop/core.py": FORMS[name]})) == ()
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("return w * h", "return w * h if 'test' in frame.f_code.co_filename else w * h + 1"),
+        ("    del frame", "    note(frame)"),
+        ("text = ", "text = note(frame) or "),
+        ("lineno=frame.f_lineno", "lineno=note(frame).f_lineno"),
+        ("lineno=frame.f_lineno", "lineno=(other := frame).f_lineno"),
+        ("lineno=frame.f_lineno", "lineno=frame.f_locals['want']"),
+        ("    del frame", "    later = lambda: frame"),
+        ("    del frame", "    frame = frame.f_back"),
+        ("    warnings.warn_explicit(", "    seen = warnings.warn_explicit("),
+        ("import warnings", "from shop import warnings"),
+        ("import warnings", "import warnings\nfrom shop.notes import *"),
+        ("import warnings", "class warnings:\n    warn_explicit = print"),
+        ("def area(w, h):", "def area(w, h, warnings=print):"),
+        ("inspect.getfile(frame.f_code)", "note(frame.f_code).co_filename"),
+        ("inspect.getfile(frame.f_code)", "inspect.getsource(frame.f_code)"),
+    ],
+)
+def test_nothing_but_the_warning_may_come_to_know_the_frame(old, new):
+    assert old in BY_HAND
+    found = check(tree_evidence(REPO, {"shop/core.py": BY_HAND.replace(old, new, 1)}))
+    assert "CALLER_INSPECTED" in {f.code for f in found if f.effect.value == "blocks"}
