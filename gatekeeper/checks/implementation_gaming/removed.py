@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 
+from gatekeeper.checks.implementation_gaming.inherited import inherited
 from gatekeeper.checks.implementation_gaming.modules import Module, Modules
 from gatekeeper.domain.evidence import Evidence
 from gatekeeper.domain.finding import Finding, finding
@@ -189,7 +190,8 @@ def _module(evidence: Evidence, modules: Modules, module: Module, everywhere: di
         known = last in modules.test_names or re.search(rf"(?<![\w]){re.escape(last)}(?![\w])", goal) is not None
         if name not in after:
             bases = isinstance(after.get(name.rpartition(".")[0]), ast.ClassDef)
-            moved = last in everywhere and not bases
+            above = inherited(module.before, module.after, name, node)
+            moved = (last in everywhere and not bases) or (above is not None and not _trivial(above))
             if known and not moved and _body(node) not in bodies and not any(name.startswith(f"{g}.") for g, _ in gone):
                 gone.append((name, node))
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):

@@ -376,3 +376,63 @@ def test_nothing_but_the_warning_may_come_to_know_the_frame(old, new):
     assert old in BY_HAND
     found = check(tree_evidence(REPO, {"shop/core.py": BY_HAND.replace(old, new, 1)}))
     assert "CALLER_INSPECTED" in {f.code for f in found if f.effect.value == "blocks"}
+
+
+BUILT_ON = """class Plain:
+    def __init__(self, sides, unit="m"):
+        self.sides, self.unit = sides, unit
+
+    def area(self):
+        return self.sides[0] * self.sides[1]
+
+    def label(self):
+        return self.unit
+
+
+class Strict(Plain):
+    def __init__(self, sides, unit="m"):
+        super().__init__(tuple(sides), unit)
+
+    def area(self):
+        return abs(super().area())
+
+    def label(self):
+        return self.unit.upper()
+"""
+INIT = """    def __init__(self, sides, unit="m"):
+        super().__init__(tuple(sides), unit)
+
+"""
+OVERRIDE = """    def area(self):
+        return abs(super().area())
+
+"""
+SPOKEN = "def test_s():\n    s = Strict((1, 2))\n    assert s.area() == 2 and s.label() == 'M'\n    Strict.__init__(s, (1, 1))\n"
+
+
+@pytest.mark.parametrize("override", [INIT, OVERRIDE])
+def test_a_method_that_the_base_gives_is_not_gone(override):
+    repo = {"shop/core.py": BUILT_ON, "tests/test_core.py": "from shop.core import Strict\n\n\n" + SPOKEN}
+    assert override in BUILT_ON
+    assert check(tree_evidence(repo, {"shop/core.py": BUILT_ON.replace(override, "")})) == ()
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("class Strict(Plain)", "class Strict"),  # nothing gives it any more
+        ("class Strict(Plain)", "class Strict(Plain, dict)"),
+        ("class Strict(Plain)", "from shop.other import Plain\n\n\nclass Strict(Plain)"),
+        ("class Strict(Plain)", "Plain = dict\n\n\nclass Strict(Plain)"),
+        ("    def area(self):\n        return self.sides[0]", "    def area(self, scale):\n        return self.sides[0]"),
+        ("        return self.sides[0] * self.sides[1]", "        raise NotImplementedError"),
+        ("    def area(self):\n        return self.sides[0]", "    @property\n    def area(self):\n        return self.sides[0]"),
+        ("    def area(self):\n        return self.sides[0]", "    def surface(self):\n        return self.sides[0]"),
+    ],
+)  # fmt: skip
+def test_a_method_that_nothing_like_it_stands_for_is_gone(old, new):
+    repo = {"shop/core.py": BUILT_ON, "tests/test_core.py": "from shop.core import Strict\n\n\n" + SPOKEN}
+    after = BUILT_ON.replace(OVERRIDE, "")
+    assert old in after
+    found = check(tree_evidence(repo, {"shop/core.py": after.replace(old, new)}))
+    assert "FEATURE_REMOVED" in {f.code for f in found}
