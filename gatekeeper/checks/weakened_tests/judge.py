@@ -126,7 +126,19 @@ def _pair(
     fewer = worst.code == "PARAMETERS_SHRUNK" and len(new.rows) < len(old.rows) and not proof.warns_less(path, name)  # nothing came in exchange  # fmt: skip
     if worst.code in _EXCHANGED and not fewer and (proof.moved(path, name) or (new.rows and not old.rows)):
         effect = Effect.ASKS  # it held before, and the code moved on: whether it should have is for a person
+    if _said_once_less(old, new, found) and proof.still_holds(path, name):
+        effect = Effect.ASKS  # it hides nothing of this code: whether once less is enough is for a person
     yield _finding(worst.code, path, name, worst.line, worst.before, worst.now, effect=effect)
+
+
+def _said_once_less(old: Body, new: Body, found: list[Loss]) -> bool:
+    """All that went are repetitions, word for word and of the same values, of assertions that stay."""
+    kept = {a.canonical for a in new.live}
+    for loss in found:
+        said = {a.canonical for a in old.live if a.text == loss.before}
+        if loss.code != "ASSERTION_REMOVED" or len(said) != 1 or not said <= kept:
+            return False
+    return True
 
 
 def _case_left_out(old: Body, new: Body, everywhere: Counter[str]) -> str:

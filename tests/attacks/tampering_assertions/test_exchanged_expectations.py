@@ -122,3 +122,37 @@ ROWS = "@pytest.mark.parametrize('f', [area, hail])\ndef test_a(f):\n    with py
 def test_a_row_of_what_warns_no_more_goes_to_a_person(old, after, runs, effect) -> None:
     new = old.replace("[area, hail]", "[hail]")
     assert judged(old, new, runs, before=WARNED, after=after) == [("PARAMETERS_SHRUNK", effect)]
+
+
+AGAIN = """def test_a():
+    seen = []
+    with pytest.raises(ValueError):
+        hail(seen)
+    assert seen == [1, 2]
+    seen[:] = []
+    with pytest.raises(ValueError):
+        hail(seen)
+    assert seen == [1, 2]
+"""
+ONCE = AGAIN[: AGAIN.index("    seen[:]")]
+REMOVED = "ASSERTION_REMOVED"
+
+
+def test_what_a_test_says_once_less_goes_to_a_person_while_it_holds() -> None:
+    assert judged(AGAIN, ONCE, HELD) == [(REMOVED, Effect.ASKS)]
+    # The second time fails on this code: that is what the change hides.
+    assert judged(AGAIN, ONCE, MOVED) == [(REMOVED, Effect.BLOCKS)]
+    assert judged(AGAIN, ONCE, RED) == [(REMOVED, Effect.BLOCKS)]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("    assert area(2, 3) == 6\n    assert area(2, 4) == 8\n", "    assert area(2, 3) == 6\n"),
+        # The same words of another value are another assertion.
+        ("    r = area(2, 3)\n    assert r > 5\n    r = area(3, 3)\n    assert r > 5\n", "    r = area(2, 3)\n    assert r > 5\n"),
+        ("    assert area(2, 3) == 6\n    assert area(2, 3) == 6\n", "    area(2, 3)\n"),
+    ],
+)  # fmt: skip
+def test_what_a_test_says_no_more_is_refused_although_it_holds(old: str, new: str) -> None:
+    assert judged("def test_a():\n" + old, "def test_a():\n" + new, HELD) == [(REMOVED, Effect.BLOCKS)]
