@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from gatekeeper.checks.weakened_tests.compare import Loss, losses, lost_rows
 from gatekeeper.checks.weakened_tests.proof import Proof
+from gatekeeper.checks.weakened_tests.respelled import respelled
 from gatekeeper.checks.weakened_tests.subjects import doubled, shadowed
 from gatekeeper.domain.evidence import Evidence
 from gatekeeper.domain.finding import Finding, finding
@@ -93,6 +94,10 @@ def _pair(
 ) -> Iterator[Finding]:  # fmt: skip
     found = losses(old, new, module)
     gone = _unpermitted_rows(evidence, path, name, old, lost_rows(old, new, everywhere))
+    otherwise: dict[str, bool] = {}
+    if gone and len(new.rows) >= len(old.rows) and proof.still_holds(path, name):
+        otherwise = respelled(gone, [r for r in new.rows if r not in old.rows], module.imports)
+        gone = [r for r in gone if not otherwise.get(r)]
     if gone:
         now = next((r for r in new.rows if r not in old.rows), "no such row that runs")
         found.append(Loss("PARAMETERS_SHRUNK", new.line, f"row {gone[0]}", f"row {now}" if new.rows else now))
@@ -126,6 +131,8 @@ def _pair(
     fewer = worst.code == "PARAMETERS_SHRUNK" and len(new.rows) < len(old.rows) and not proof.warns_less(path, name)  # nothing came in exchange  # fmt: skip
     if worst.code in _EXCHANGED and not fewer and (proof.moved(path, name) or (new.rows and not old.rows)):
         effect = Effect.ASKS  # it held before, and the code moved on: whether it should have is for a person
+    if worst.code == "PARAMETERS_SHRUNK" and gone and all(r in otherwise for r in gone):
+        effect = Effect.ASKS  # the same data in other words, as far as the text tells
     if _said_once_less(old, new, found) and proof.still_holds(path, name):
         effect = Effect.ASKS  # it hides nothing of this code: whether once less is enough is for a person
     yield _finding(worst.code, path, name, worst.line, worst.before, worst.now, effect=effect)

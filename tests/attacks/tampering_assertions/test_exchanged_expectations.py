@@ -156,3 +156,49 @@ def test_what_a_test_says_once_less_goes_to_a_person_while_it_holds() -> None:
 )  # fmt: skip
 def test_what_a_test_says_no_more_is_refused_although_it_holds(old: str, new: str) -> None:
     assert judged("def test_a():\n" + old, "def test_a():\n" + new, HELD) == [(REMOVED, Effect.BLOCKS)]
+
+
+ZONED = "zone.localize(dt.datetime(2013, 11, 10), is_dst=False)"
+OTHERWISE = "dt.datetime(2013, 11, 10, tzinfo=zone)"
+
+
+def row_exchanged(old: str, new: str, runs: tuple[str, str, str] = HELD, *, expected: str = "'a'") -> list[object]:
+    """One row of two is written otherwise; `expected` is the value beside it."""
+    test = "import datetime as dt\nfrom unittest import mock\nfrom shop import zone, make\n@pytest.mark.parametrize('v,want', [(1, 2), (ROW, WANT)])\ndef test_a(v, want):\n    assert hail(v) == want\n"
+    test = test.replace("WANT", expected)
+    return judged(test.replace("ROW", old), test.replace("ROW", new), runs)
+
+
+def test_a_row_of_the_same_data_may_be_written_otherwise_while_the_old_one_holds() -> None:
+    shrunk = "PARAMETERS_SHRUNK"
+    assert row_exchanged(ZONED, OTHERWISE) == []
+    assert row_exchanged(ZONED, OTHERWISE, MOVED) == [(shrunk, Effect.ASKS)]
+    assert row_exchanged(ZONED, OTHERWISE, RED) == [(shrunk, Effect.BLOCKS)]
+    # What the project or a test makes may be equal to more than its data.
+    assert row_exchanged("make(zone.at(5), strict=True)", "make(zone.at(5))") == [(shrunk, Effect.ASKS)]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (ZONED, OTHERWISE.replace("2013", "2014")),
+        (ZONED, OTHERWISE.replace(", tzinfo=zone", "")),
+        (ZONED, OTHERWISE.replace("datetime(", "date(")),
+        (ZONED, OTHERWISE.replace("dt.datetime", "mock.Mock")),
+        (ZONED, "dt.datetime(2013, 11, 10, tzinfo=[zone])"),
+        (ZONED, "5"),
+        ("5", "dt.datetime(5)"),
+        ("make(3, 4)", "make(4)"),
+        ("make(0)", "make(False)"),
+        ("make('a b')", "make('a', 'b')"),
+    ],
+)
+def test_a_row_of_other_data_is_one_less(old: str, new: str) -> None:
+    assert row_exchanged(old, new) == [("PARAMETERS_SHRUNK", Effect.BLOCKS)]
+
+
+def test_a_row_that_is_written_otherwise_stands_for_one_alone() -> None:
+    two = "import datetime as dt\nfrom shop import zone\n@pytest.mark.parametrize('v,want', [ROWS])\ndef test_a(v, want):\n    assert hail(v) == want\n"
+    old = two.replace("ROWS", f"({ZONED}, 'a'), ({ZONED.replace('False', 'True')}, 'a')")
+    assert judged(old, two.replace("ROWS", f"({OTHERWISE}, 'a'), (1, 'b')"), HELD) == [("PARAMETERS_SHRUNK", Effect.BLOCKS)]  # fmt: skip
+    assert judged(old, two.replace("ROWS", f"({OTHERWISE}, 'a')"), HELD) == [("PARAMETERS_SHRUNK", Effect.BLOCKS)]
