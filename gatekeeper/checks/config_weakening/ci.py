@@ -7,21 +7,15 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from gatekeeper.checks.config_weakening.ci_bodies import around_checks, surroundings, worse_heir
-from gatekeeper.checks.config_weakening.ci_commands import (
-    CARRIES,
-    CHECKING,
-    COMMANDS,
-    Row,
-    command_lines,
-    is_ci,
-    runs_elsewhere,
-)
-from gatekeeper.checks.config_weakening.ci_successors import always, arrived, as_often, read_by_itself, takes_over
+from gatekeeper.checks.config_weakening.ci_bodies import around_checks, only_shown, surroundings, worse_heir
+from gatekeeper.checks.config_weakening.ci_commands import CHECKING, Row, command_lines, is_ci
+from gatekeeper.checks.config_weakening.ci_elsewhere import all_elsewhere, runs_elsewhere, stands_for
+from gatekeeper.checks.config_weakening.ci_same_work import cut_apart, idle, same_work, succeeded
+from gatekeeper.checks.config_weakening.ci_successors import always, arrived, as_often, takes_over
+from gatekeeper.checks.config_weakening.ci_switches import switches
 from gatekeeper.checks.config_weakening.ci_triggers import checks_nothing, narrowed_triggers
 from gatekeeper.checks.config_weakening.command_reach import LOST, narrowing
 from gatekeeper.checks.config_weakening.limits import permitted
-from gatekeeper.checks.config_weakening.matrix import in_every_row
 from gatekeeper.domain.evidence import Evidence
 from gatekeeper.domain.finding import Finding, finding
 from gatekeeper.domain.ticket import PermitKind
@@ -29,12 +23,6 @@ from gatekeeper.domain.tree import text
 from gatekeeper.domain.verdict import Effect
 from gatekeeper.formats import workflow_yaml
 
-_LENIENT = {"continue-on-error", "allow_failure", "continueOnError", "ignore_failure", "soft_fail"}
-_FALSE = re.compile(
-    r"^\s*(?:\$\{\{\s*)?(?:false|0|''|\"\"|!\s*true|github\.event_name\s*==\s*'workflow_dispatch'|never|manual)(?:\s*\}\})?\s*$",
-    re.IGNORECASE,
-)
-_OF_THE_MATRIX = re.compile(r"^\$\{\{\s*matrix\.[\w.-]+(?:\s*\|\|\s*false|\s*==\s*(?:true|false|'[^']*'))?\s*\}\}$")
 _OF_THEIR_OWN = ("CI_PERMISSIONS_WIDENED", "CI_TRIGGER_PRIVILEGED", "CI_TRIGGER_NARROWED")
 _SMALL_RIGHTS = frozenset(
     {"issues", "pull-requests", "discussions", "id-token", "attestations", "pages", "statuses", "checks"}
@@ -55,7 +43,7 @@ def weakened_ci(evidence: Evidence) -> tuple[Finding, ...]:
         if before is not None and after is None:
             rows: list[Row] = []
             same = any(
-                p.new and changed.old and p.new.oid == changed.old.oid and _stands_for(p.path, path)
+                p.new and changed.old and p.new.oid == changed.old.oid and stands_for(p.path, path)
                 for p in evidence.change.paths
             )
             if not same:
@@ -67,9 +55,9 @@ def weakened_ci(evidence: Evidence) -> tuple[Finding, ...]:
             wheels = re.search(
                 r"\btest-(?:command|groups|extras|requires)\b", text(evidence.base, "pyproject.toml") or ""
             )
-            rows = _compare(
-                old if isinstance(old, dict) else None, new, target, partial(runs_elsewhere, evidence), bool(wheels)
-            )
+            known = old if isinstance(old, dict) else None
+            elsewhere = partial(runs_elsewhere, evidence, path, known)
+            rows = _compare(known, new, target, elsewhere, bool(wheels))
         if not rows:
             continue
         if allowed:
@@ -106,7 +94,7 @@ def _compare(
     rows += _permissions(old or {}, new, fresh=old is None)
     if old is None:
         return rows
-    rows += _leaves(old, new)
+    rows += switches(old, new)
     rows += _commands(old, new, elsewhere)
     rows += around_checks(old, new)
     rows += surroundings(old, new)
@@ -147,98 +135,17 @@ def _permissions(old: dict[str, Any], new: dict[str, Any], *, fresh: bool) -> li
     return rows
 
 
-def _leaves(old: dict[str, Any], new: dict[str, Any]) -> list[Row]:
-    """Switches that make failures harmless or jobs idle. Position in lists does not count; the value and key do."""
-
-    def gathered(doc: Any) -> list[tuple[str, str, str, bool]]:
-        return [
-            (
-                "/".join(p for p in at if not p.isdigit()),
-                at[-1] if not at[-1].isdigit() else "",
-                str(v),
-                _guards(doc, at),
-            )
-            for at, v in workflow_yaml.walk(doc)
-            if at
-        ]
-
-    had = gathered(old)
-    whole = {where.removesuffix("continue-on-error") for where, key, value, _ in had if key == "continue-on-error" and value.lower() == "true" and re.fullmatch(r"jobs/[^/]+/[^/]+", where)}  # fmt: skip
-    counted = _steps(old, lenient=False) - _steps(old, lenient=True)
-    rows: list[Row] = [
-        ("CI_FAILURE_IGNORED", f"a failure of `{what[:120]}` in job {job} no longer counts.", None)
-        for job, what in sorted(counted & _steps(new, lenient=True) - _steps(new, lenient=False))
-    ]
-    for row in gathered(new):
-        where, key, value, guards = row
-        here, there = (_job(doc, where) for doc in (new, old))
-        if row in had:
-            had.remove(row)
-            if key in _LENIENT and in_every_row(here, value) and not in_every_row(there, value):
-                rows.append(("CI_FAILURE_IGNORED", f"{where} is {value}, which holds in every row now: a failure no longer counts.", None))  # fmt: skip
-            continue
-        if key in _LENIENT and _on(value):
-            # Of some rows of the matrix, or of a step where the whole job counted for nothing: what people chose before.
-            some = _OF_THE_MATRIX.match(value) and not in_every_row(here, value)
-            chosen = some or any(where.startswith(job) for job in whole)
-            rows.append(("CI_FAILURE_IGNORED", f"{where} is {value}: a failure no longer counts.", Effect.ASKS if chosen else None))  # fmt: skip
-        elif key in ("if", "when", "condition", "enabled", "rules"):
-            dead = bool(_FALSE.match(value))
-            if guards or dead:
-                rows.append(("CI_CHECK_REMOVED", f"{where} is {value[:120]}: {'it never runs' if dead else 'it runs in fewer cases'}.", None if dead else Effect.ASKS))  # fmt: skip
-        elif key == "shell" and re.search(r"\{0\}", value) and "-e" not in value:
-            rows.append(("CI_FAILURE_IGNORED", f"{where} is {value}: the shell no longer stops at a failure.", None))
-        elif key in ("PYTEST_ADDOPTS", "SKIP", "NO_VERIFY", "HUSKY", "PRE_COMMIT_ALLOW_NO_CONFIG"):
-            rows.append(("CI_CHECK_REMOVED", f"{where} is {value[:120]}: it switches checks off.", None))
-    return rows
-
-
-def _job(doc: dict[str, Any], where: str) -> Any:
-    """The job in which `where` stands."""
-    jobs, parts = doc.get("jobs"), where.split("/")
-    return jobs.get(parts[1]) if isinstance(jobs, dict) and len(parts) > 1 else None
-
-
-def _steps(doc: dict[str, Any], *, lenient: bool) -> set[tuple[str, str]]:
-    """(job, command) of each step that may fail without harm whatever the matrix says, or of each that may not."""
-    jobs = doc.get("jobs")
-    found: set[tuple[str, str]] = set()
-    for name, job in jobs.items() if isinstance(jobs, dict) else ():
-        steps = job.get("steps") if isinstance(job, dict) else None
-        for step in steps if isinstance(steps, list) else ():
-            what = step.get("run") if isinstance(step, dict) else None
-            if isinstance(what, str):
-                value = str(step.get("continue-on-error", False))
-                if (_on(value) and not _OF_THE_MATRIX.match(value)) is lenient:
-                    found.add((str(name), what.strip()))
-    return found
-
-
-def _on(value: str) -> bool:
-    return value.lower() not in ("false", "no", "")
-
-
-def _guards(doc: Any, at: tuple[str, ...]) -> bool:
-    """False for what stands in a step that fetches or keeps something: nothing is checked there (of coverage it may be)."""
-    step = doc
-    for part in at[:-1]:
-        step = step[int(part)] if isinstance(step, list) else step[part]
-    if not isinstance(step, dict) or not isinstance(step.get("uses"), str) or any(k in step for k in COMMANDS):
-        return True
-    return CARRIES.match(step["uses"]) is None or step["uses"].startswith(("codecov/", "coverallsapp/"))
-
-
 def _gone(evidence: Evidence, path: str, old: Any) -> list[Row]:
     """A definition that is gone: nothing where new ones run each of its checks as often, a question where only in some cases."""
     target = evidence.change.target_ref.removeprefix("refs/heads/")
     sure: list[str] = []
     some: list[str] = []
     for changed in evidence.change.paths:
-        if not is_ci(changed.path) or changed.old is not None or not _stands_for(changed.path, path):
+        if not is_ci(changed.path) or changed.old is not None or not stands_for(changed.path, path):
             continue
         doc = workflow_yaml.load(text(evidence.merged, changed.path))
         if isinstance(doc, dict) and isinstance(old, dict) and as_often(old, doc, target):
-            leaves = _leaves({}, doc)
+            leaves = switches({}, doc)
             leaves += around_checks(old, doc) + surroundings(old, doc)
             if any(effect is None for _, _, effect in leaves) or any(map(LOST.search, command_lines(doc))):
                 continue
@@ -253,25 +160,23 @@ def _gone(evidence: Evidence, path: str, old: Any) -> list[Row]:
     return [("CI_CHECK_REMOVED", f"{path} is gone.", None)]
 
 
-def _stands_for(path: str, gone: str) -> bool:
-    """A system reads the new file as it read the old one: by itself, or in the same folder for those that others name."""
-    return read_by_itself(path) or (not read_by_itself(gone) and path.rpartition("/")[0] == gone.rpartition("/")[0])
-
-
 def _commands(old: dict[str, Any], new: dict[str, Any], elsewhere: Callable[[str], Effect | None]) -> list[Row]:
     was, now = command_lines(old), command_lines(new)
     rows: list[Row] = []
     fresh = [c for c in now if c not in was]
     for line in fresh:
-        if LOST.search(line) and CHECKING.search(line):
+        if LOST.search(line) and CHECKING.search(line) and not idle(line) and only_shown(line, new) is None:
             rows.append(("CI_FAILURE_IGNORED", f"`{line[:200]}` succeeds whatever it finds.", None))
         elif line.strip() == "set +e":
             rows.append(("CI_FAILURE_IGNORED", "`set +e` lets failures pass.", None))
     ignored = bool(rows)
+    plain = [only_shown(c, new) or c for c in fresh]
     for line in [c for c in was if c not in now]:
         if not CHECKING.search(line) or re.match(
             r"(?:pip|python -m pip|npm (?:ci|install)|uv (?:sync|pip))\b|(?:cd|cp|mv|rm|mkdir|ls) [^;&|]*$", line
         ):
+            continue
+        if cut_apart(line, now, was) or any(same_work(line, c) for c in plain) or succeeded(line, plain):
             continue
         heir = max(fresh, key=lambda c: len(set(c.split()) & set(line.split())), default="")
         alike = len(set(heir.split()) & set(line.split())) * 2 >= len(set(line.split())) if heir else False
@@ -281,7 +186,7 @@ def _commands(old: dict[str, Any], new: dict[str, Any], elsewhere: Callable[[str
         elif not alike and went is None:
             rows.append(("CI_CHECK_REMOVED", f"`{line[:200]}` no longer runs.", None))
         elif not alike:
-            continue  # a task runner that CI starts runs it
+            continue  # another definition, or a task runner that CI starts, runs it
         elif narrowing(heir) > narrowing(line):
             rows.append(("CI_CHECK_REMOVED", f"`{line[:100]}` became `{heir[:100]}`, which checks less.", None))
         elif re.match(r"(?:echo|printf|true|:|#)(?:\s|$)", heir):
@@ -291,6 +196,6 @@ def _commands(old: dict[str, Any], new: dict[str, Any], elsewhere: Callable[[str
         elif not ignored and not set(line.split()) <= set(heir.split()):
             rows.append(("CI_CHANGED", f"`{line[:100]}` became `{heir[:100]}`.", Effect.ASKS))
     jobs = [set(d["jobs"]) if isinstance(d.get("jobs"), dict) else set() for d in (old, new)]
-    if jobs[0] - jobs[1] and len(jobs[1]) < len(jobs[0]) and not rows:
+    if jobs[0] - jobs[1] and len(jobs[1]) < len(jobs[0]) and not rows and not all_elsewhere(old, now, elsewhere):
         rows.append(("CI_CHECK_REMOVED", f"job {', '.join(sorted(jobs[0] - jobs[1]))} is gone.", None))
     return rows

@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from gatekeeper.checks.config_weakening.ci_commands import CHECKING, COMMANDS, Row, program
-from gatekeeper.checks.config_weakening.command_reach import as_much
+from gatekeeper.checks.config_weakening.command_reach import LOST, as_much
 from gatekeeper.domain.verdict import Effect
 from gatekeeper.formats import workflow_yaml
 from gatekeeper.records import dataclass
@@ -235,6 +235,12 @@ def _piped(line: str, doc: dict[str, Any]) -> bool:
         )
         for block in holders
     )
+
+
+def only_shown(line: str, doc: dict[str, Any]) -> str | None:
+    """A line without the `tee` or `cat` that copies what it says, where the shell makes such a pipe fail with the check."""
+    shown = re.sub(r"\s*\|\s*(?:tee|cat)\b[^|;&<>`]*$", "", line)
+    return shown if shown != line and LOST.search(shown) is None and _piped(line, doc) else None
 
 
 _ENVIRONMENT = re.compile(

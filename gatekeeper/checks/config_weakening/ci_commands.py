@@ -6,7 +6,7 @@ import configparser
 import re
 from typing import Any
 
-from gatekeeper.checks.config_weakening.command_reach import LOST, as_much
+from gatekeeper.checks.config_weakening.command_reach import LOST
 from gatekeeper.domain.evidence import Evidence
 from gatekeeper.domain.tree import text
 from gatekeeper.domain.verdict import Effect
@@ -60,12 +60,8 @@ _TASKS = {
 _SCRIPTS = re.compile(r"^tool\.(?:hatch\.envs\..*scripts|poe\.tasks|pdm\.scripts|tox)\.|^scripts\.|^envs\..*scripts\.")
 
 
-def runs_elsewhere(evidence: Evidence, line: str) -> Effect | None:
-    """Where the checking tool of a line went, if CI starts a task runner that has it.
-
-    ADVISES: it runs there by default (an environment of tox, a hook of pre-commit). ASKS: it is there to be run, and whether
-    it is only a person can tell. None: it is nowhere.
-    """
+def tools_of_line(line: str) -> list[str]:
+    """Checking tools that a line names; the program that it starts where it names none; task runners are none."""
     tools = [w.rsplit("/", 1)[-1] for w in line.split() if CHECKING.fullmatch(w.rsplit("/", 1)[-1])]
     tools = [
         t
@@ -80,29 +76,35 @@ def runs_elsewhere(evidence: Evidence, line: str) -> Effect | None:
         ]
         tools = [words[0].rsplit("/", 1)[-1]] if words else []
         tools = [t for t in tools if t not in _TASKS and t != "tox" and re.fullmatch(r"[a-z][\w-]{2,}", t)]
+    return tools
+
+
+_NO_START = re.compile(
+    r"(?:pip|python -m pip|uv (?:sync|pip|tool install)|pipx install)\b|(?:echo|printf|true|:|which|type|command -v)(?:\s|$)"
+    r"|pre-commit (?:install|clean|gc|autoupdate)\b"
+)
+
+
+def left_somewhere(evidence: Evidence, line: str) -> Effect | None:
+    """ASKS where a task runner or a hook that CI starts in some way names the tool of a line; None where nothing does."""
+    tools = tools_of_line(line)
     started = [
         row.split()
         for path in evidence.merged.entries
-        if is_ci(path) and isinstance(doc := workflow_yaml.load(text(evidence.merged, path)), dict)
+        if is_ci(path) and isinstance(doc := workflow_yaml.load(text(evidence.merged, path)), dict) and _on_changes(doc)
         for row in command_lines(doc)
-        if not re.match(r"(?:pip|python -m pip|uv (?:sync|pip|tool install)|pipx install)\b", row)
-        and not LOST.search(row)
+        if not _NO_START.match(row) and not LOST.search(row)
     ]
     if not tools:
         return None
     hooks = text(evidence.merged, ".pre-commit-config.yaml") or ""
-    default: list[str] = []
+    listed = workflow_yaml.load(hooks)
     other: list[str] = []
-    if "ci:" in hooks or any(
-        {"pre-commit", "prek", "pre-commit/action"} & {w.split("@")[0] for w in row} for row in started
-    ):
-        first, rest = _hooks(workflow_yaml.load(hooks))
-        default += first
-        other += rest
-    if runs := [row for row in started if "tox" in row]:
-        first, rest = _tox(text(evidence.merged, "tox.ini") or "", runs)
-        default += first
-        other += rest
+    if (isinstance(listed, dict) and "ci" in listed) or any({"pre-commit", "prek"} & set(row) for row in started):
+        other += [str(v) for at, v in workflow_yaml.walk(listed) if at and at[-1] in ("id", "entry")]
+    if any("tox" in row for row in started):
+        other += _tox(text(evidence.merged, "tox.ini") or "")
+        other += (text(evidence.merged, "tox.toml") or "")[:200_000].splitlines()
     for runner, names in _TASKS.items():
         if any(runner in row for row in started):
             for name in names:
@@ -111,30 +113,14 @@ def runs_elsewhere(evidence: Evidence, line: str) -> Effect | None:
                 other += [str(v) for k, v in table.items() if _SCRIPTS.match(k)] if table is not None else [
                     row for row in content.splitlines() if not row.lstrip().startswith("#")
                 ]  # fmt: skip
-    default, other = ([r for r in rows if not _ASKS_THE_TOOL.search(r)] for rows in (default, other))
+    other = [r for r in other if not _ASKS_THE_TOOL.search(r)]
     named = {t: re.compile(rf"(?<![\w-]){re.escape(t)}(?![\w-])") for t in tools}
-    if all(any(named[t].search(row) and as_much(line, row, t) for row in default) for t in tools):
-        return Effect.ADVISES
-    return Effect.ASKS if all(any(named[t].search(row) for row in (*default, *other)) for t in tools) else None
+    return Effect.ASKS if all(any(named[t].search(row) for row in other) for t in tools) else None
 
 
-def _hooks(doc: Any) -> tuple[list[str], list[str]]:
-    """(what runs over all files, what runs by hand, for some files or not on a server), each with its arguments."""
-    every: list[str] = []
-    other: list[str] = []
-    repos, ci = (doc.get("repos"), doc.get("ci")) if isinstance(doc, dict) else (None, None)
-    skipped = set(map(str, ci["skip"])) if isinstance(ci, dict) and isinstance(ci.get("skip"), list) else set()
-    for repo in repos if isinstance(repos, list) else ():
-        hooks = repo.get("hooks") if isinstance(repo, dict) else None
-        for hook in hooks if isinstance(hooks, list) else ():
-            if isinstance(hook, dict):
-                args = hook.get("args")
-                row = " ".join(
-                    [str(hook.get("entry") or hook.get("id")), *map(str, args if isinstance(args, list) else ())]
-                )
-                less = {"stages", "files", "exclude", "types", "types_or"} & set(hook) or hook.get("id") in skipped
-                (other if less else every).append(row)
-    return every, other
+def _on_changes(doc: dict[str, Any]) -> bool:
+    """A definition of GitHub that no person has to start."""
+    return "on" not in doc or re.search(r"push|pull_request|merge_group|workflow_call", str(doc["on"])) is not None
 
 
 def started(evidence: Evidence, tool: str) -> bool:
@@ -145,7 +131,7 @@ def started(evidence: Evidence, tool: str) -> bool:
             rows += command_lines(workflow_yaml.load(text(evidence.merged, path)))
     hooks = workflow_yaml.walk(workflow_yaml.load(text(evidence.merged, ".pre-commit-config.yaml")))
     rows += [str(v) for at, v in hooks if at and at[-1] in ("id", "entry")]
-    rows += [row for part in _tox(text(evidence.merged, "tox.ini") or "", [["tox"]]) for row in part]
+    rows += _tox(text(evidence.merged, "tox.ini") or "")
     for name in ("Makefile", "makefile", "justfile", "noxfile.py"):
         rows += (text(evidence.merged, name) or "")[:200_000].splitlines()
     named = re.compile(rf"(?<![\w.-]){re.escape(tool)}(?![\w.-])")
@@ -177,32 +163,18 @@ def program(line: str) -> str:
     return words[0].rsplit("/", 1)[-1] if words else ""
 
 
-def _tox(content: str, runs: list[list[str]]) -> tuple[list[str], list[str]]:
-    """(commands that run by default or because CI names their environment, commands of the other environments)."""
+def _tox(content: str) -> list[str]:
+    """Commands of every environment."""
     parser = configparser.RawConfigParser(strict=False, allow_no_value=True)
     try:
         parser.read_string(content[:200_000])
     except configparser.Error:
-        return [], []
-    listed = " ".join(parser.get("tox", key, fallback="") or "" for key in ("env_list", "envlist"))
-    named = {w for row in runs for at, word in enumerate(row) if row[at - 1] in ("-e", "-m") for w in word.split(",")}
-    bare = any("-e" not in row and "-m" not in row for row in runs)
-    default: list[str] = []
-    other: list[str] = []
-    for section in parser.sections():
-        name = section.removeprefix("testenv").lstrip(":")
-        if section.startswith("testenv"):
-            rows = [
-                r
-                for r in (parser.get(section, "commands", fallback="") or "").splitlines()
-                if not r.strip().startswith(("#", "-"))
-            ]
-            by_default = bare and (not name or re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", listed))
-            lost = parser.get(section, "ignore_outcome", fallback="") or ""
-            runs_it = lost.strip().lower() in ("", "false") and (by_default or name in named or (not name and named))
-            for row in rows:
-                factors, _, rest = row.partition(": ")
-                only = _FACTORS.fullmatch(factors.strip()) is not None and bool(rest.strip())
-                listed_so = only and re.search(rf"(?<![\w-]){re.escape(factors.strip())}(?![\w-])", listed)
-                (default if runs_it and (not only or listed_so) else other).append(rest if only else row)
-    return default, other
+        return []
+    rows = [
+        row
+        for section in parser.sections()
+        if section.startswith("testenv")
+        for row in (parser.get(section, "commands", fallback="") or "").splitlines()
+        if not row.strip().startswith(("#", "-"))
+    ]
+    return [re.sub(rf"^\s*{_FACTORS.pattern}:\s+", "", row) for row in rows]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from gatekeeper.checks.config_weakening.ci_commands import CHECKING, COMMANDS, command_lines, program
+from gatekeeper.checks.config_weakening.ci_commands import CARRIES, CHECKING, COMMANDS, command_lines, program
 from gatekeeper.checks.config_weakening.ci_triggers import events, narrowed_triggers
 from gatekeeper.checks.config_weakening.command_reach import as_much, narrowing
+from gatekeeper.checks.config_weakening.matrix import rows_of
 
 _INSTALL = re.compile(r"(?:pip|python -m pip|npm (?:ci|install)|uv (?:sync|pip)|after_success|coveralls|codecov)\b")
 _NO_CODE = r"docs?(?:/\*{0,2})?|(?:\*\*/)?\*\.(?:md|rst|txt)|(?:README|CHANGES|CHANGELOG|LICENSE|AUTHORS)[\w.*]*"
@@ -41,25 +43,56 @@ def _unbounded(given: Any, event: str, target: str) -> bool:
     return "branches-ignore" not in named and all(re.fullmatch(_NO_CODE, p) for p in named.get("paths-ignore", ()))
 
 
-def always(doc: dict[str, Any]) -> list[str]:
-    """Lines of the jobs and steps on which no condition stands."""
+def always(doc: dict[str, Any], only: str | None = None) -> list[str]:
+    """Lines of the jobs (or of one) and steps on which no condition stands."""
+    return [
+        row
+        for step in _free_steps(doc, only)
+        for row in command_lines({k: v for k, v in step.items() if k in COMMANDS})
+    ]
+
+
+def always_uses(doc: dict[str, Any]) -> Counter[str]:
+    """Actions and workflows of others that run in every case and may check something, without their versions."""
+    found = Counter(str(step["uses"]).split("@")[0] for step in _free_steps(doc) if isinstance(step.get("uses"), str))
+    jobs = _jobs(doc)
+    for job in jobs.values():
+        if isinstance(job, dict) and isinstance(job.get("uses"), str) and _free(job, jobs):
+            found[job["uses"].split("@")[0]] += 1
+    return Counter({name: n for name, n in found.items() if CARRIES.match(name) is None})
+
+
+def _jobs(doc: dict[str, Any]) -> dict[str, Any]:
     jobs = doc.get("jobs")
-    out: list[str] = []
-    for job in jobs.values() if isinstance(jobs, dict) else ():
-        steps = job.get("steps") if isinstance(job, dict) and isinstance(jobs, dict) and _free(job, jobs) else None
-        for step in steps if isinstance(steps, list) else ():
-            if isinstance(step, dict) and re.fullmatch(_ALWAYS, str(step.get("if", "true"))):
-                out += command_lines({k: v for k, v in step.items() if k in COMMANDS})
-    return out
+    return jobs if isinstance(jobs, dict) else {}
+
+
+def _free_steps(doc: dict[str, Any], only: str | None = None) -> list[dict[str, Any]]:
+    jobs = _jobs(doc)
+    held = [job.get("steps") for name, job in jobs.items() if only in (None, name) and _free(job, jobs)]
+    return [
+        step
+        for steps in held
+        for step in (steps if isinstance(steps, list) else ())
+        if isinstance(step, dict)
+        and re.fullmatch(_ALWAYS, str(step.get("if", "true")))
+        and not _on(step.get("continue-on-error"))
+    ]
+
+
+def _on(value: Any) -> bool:
+    return str(value).lower() not in ("none", "false", "no", "")
 
 
 def _free(job: Any, jobs: dict[str, Any], depth: int = 0) -> bool:
-    """Neither the job nor one that it waits for has a condition, and its failures count."""
+    """Neither the job nor one that it waits for has a condition, its failures count, and its matrix has rows."""
     if not isinstance(job, dict) or depth > 10 or not re.fullmatch(_ALWAYS, str(job.get("if", "true"))):
         return False
     needs = job.get("needs") or []
-    return "continue-on-error" not in job and all(
-        _free(jobs.get(str(n)), jobs, depth + 1) for n in (needs if isinstance(needs, list) else [needs])
+    return (
+        not _on(job.get("continue-on-error"))
+        and rows_of(job) != []
+        and all(_free(jobs.get(str(n)), jobs, depth + 1) for n in (needs if isinstance(needs, list) else [needs]))
     )
 
 

@@ -64,6 +64,9 @@ def tox(tree: Tree, words: list[str], fresh: frozenset[str], everything: bool) -
         if everything or any("$" in n or "{" in n or n == "ALL" for n in names) or "-f" in own:
             names = [*listed, *envs]
         rows = [r for n in dict.fromkeys(names or listed or ["py"]) for r in _environment(n, envs, general)]
+        if own != words:  # what stands behind `--` comes in place of what the settings would say
+            told = " ".join(words[len(own) + 1 :]).replace("\\", "")
+            rows = [re.sub(r"\{posargs(?::[^{}]*)?\}", told, r) for r in rows]
         return [(path, " ".join(r.split())) for r in rows]
     return []
 
@@ -154,7 +157,7 @@ def _braces(word: str) -> list[str]:
 
 def _environment(name: str, envs: dict[str, dict[str, Any]], general: dict[str, Any]) -> list[str]:
     table = {**general, **envs.get(name, {})}
-    if str(table.get("ignore_outcome", "false")).strip().lower() not in ("", "false"):
+    if str(table.get("ignore_outcome", "false")).strip().lower() not in ("", "false") or _passed_over(table):
         return []
     factors = set(name.split("-")) | {name}
     out = []
@@ -170,6 +173,20 @@ def _environment(name: str, envs: dict[str, dict[str, Any]], general: dict[str, 
             if plain and not plain.startswith(("#", "-")):
                 out.append(plain)
     return out
+
+
+def _passed_over(table: dict[str, Any]) -> bool:
+    """An environment of another platform, or of a Python that nobody has: tox leaves it out and succeeds."""
+    platform = str(table.get("platform") or "linux")
+    if "linux" not in platform and "." not in platform:
+        return True
+    asked = " ".join(str(table.get(k) or "") for k in ("basepython", "base_python"))
+    numbers = [(int(a), int(b or 0)) for a, b in re.findall(r"(?<!\d)(\d)\.?(\d{1,2})?(?!\d)", asked)]
+    return bool(numbers) and all(n < (2, 7) or n > _NEWEST for n in numbers)
+
+
+_NEWEST = (3, 19)
+"""Behind the newest Python that can be installed while this is used."""
 
 
 def nox(tree: Tree, words: list[str]) -> Told:

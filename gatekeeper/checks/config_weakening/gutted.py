@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from gatekeeper.checks.config_weakening.ci_commands import CHECKING, is_ci
-from gatekeeper.checks.config_weakening.command_reach import LOST, as_much, narrowing
+from gatekeeper.checks.config_weakening.command_reach import ASKS, LOST, as_much, narrowing
 from gatekeeper.checks.config_weakening.keys import plain_tool
 from gatekeeper.checks.config_weakening.limits import permitted
 from gatekeeper.checks.config_weakening.reached import RUNNER_FILES, Reached, parts, reached
@@ -41,7 +41,6 @@ _NOTHING = frozenset({
     "install", "add", "sync", "uninstall", "cat", "ls", "date", "sleep", "false", "pass", "fi", "done",
 })  # fmt: skip
 """Programs that check nothing, whatever words follow."""
-_ASKS = re.compile(r"\s(?:--version|--help|-V|-h|--co|--collect-only)(?:\s|$)")
 _INSTALLED = re.compile(r"\{env_?site_?packages_?dir\}/")
 """Where an environment of tox has what it checks, in both spellings."""
 _OWN = re.compile(r"(?:check|lint|test|verif|valid|audit|cov|guard)", re.IGNORECASE)
@@ -105,7 +104,7 @@ def _concerned(evidence: Evidence) -> bool:
 
 def _tools(row: Reached, entries: object) -> list[str]:
     """What checks in one command: tools, and scripts of the repository whose name says so."""
-    if _ASKS.search(row.line):
+    if ASKS.search(row.line):
         return []
     out: list[str] = []
     for words in parts(row.line):
@@ -118,7 +117,7 @@ def _tools(row: Reached, entries: object) -> list[str]:
 
 def tools_of(line: str) -> list[str]:
     """Tools that one command line starts, by their names."""
-    return [] if _ASKS.search(line) else [name for words in parts(line) for name in _named(words)]
+    return [] if ASKS.search(line) else [name for words in parts(line) for name in _named(words)]
 
 
 def _named(words: list[str]) -> list[str]:
@@ -182,7 +181,7 @@ def _tests_as_much(line: str, row: str, tool: str) -> bool:
 
 def _does(row: Reached) -> bool:
     """Whether a command can find a fault at all."""
-    if LOST.search(row.line) or _ASKS.search(row.line):
+    if LOST.search(row.line) or ASKS.search(row.line):
         return False
     if row.leads:
         return any(map(_named, parts(row.line)))

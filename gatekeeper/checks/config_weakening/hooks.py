@@ -71,6 +71,17 @@ def hooks_of(content: str | None) -> dict[str, Hook]:
     return found
 
 
+def hook_rows(doc: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """(repository, hook) of a list, in its order."""
+    return [
+        (_name(str(repo.get("repo", ""))), hook)
+        for repo in _listed(doc.get("repos"))
+        if isinstance(repo, dict)
+        for hook in _listed(repo.get("hooks"))
+        if isinstance(hook, dict)
+    ]
+
+
 def _hook(repo: dict[str, Any], hook: dict[str, Any]) -> Hook:
     fixed = bool(re.search(r"\d", str(repo.get("rev", "0"))))
     reach = tuple((k, str(hook[k])) for k in _REACH if k in hook)
@@ -108,7 +119,7 @@ def less_of(before: str | None, after: str | None, tidying: frozenset[str]) -> l
     old, new, said = hooks_of(before), hooks_of(after), list[str]()
     for name in sorted((set(old) & set(new)) - tidying):
         was, now = old[name], new[name]
-        if was.repo != now.repo and now.repo not in _HOMES and was.repo != "local":
+        if was.repo != now.repo and now.repo not in HOMES and was.repo != "local":
             said.append(f"{name} comes from {now.repo or 'nowhere'}")
         if was.fixed and not now.fixed:
             said.append(f"{name} has no fixed revision")
@@ -132,7 +143,7 @@ def _same_work(before: str, after: str) -> bool:
     return program(before) == program(after) != "" and as_much(before, after, program(before))
 
 
-_HOMES = frozenset({
+HOMES = frozenset({
     "astral-sh/ruff-pre-commit", "astral-sh/uv-pre-commit", "pycqa/flake8", "pycqa/isort", "pycqa/bandit", "pycqa/docformatter", "pycqa/pylint", "pycqa/pydocstyle",
     "pycqa/autoflake", "psf/black", "psf/black-pre-commit-mirror", "pre-commit/pre-commit-hooks", "pre-commit/pygrep-hooks", "pre-commit/mirrors-mypy",
     "pre-commit/mirrors-eslint", "zizmorcore/zizmor-pre-commit", "gitleaks/gitleaks", "yelp/detect-secrets", "codespell-project/codespell",

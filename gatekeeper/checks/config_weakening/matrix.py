@@ -15,7 +15,7 @@ _MOST = 500
 def in_every_row(job: Any, condition: str) -> bool:
     """True where `${{ matrix.x }}`, or a comparison of it, holds in each row, so that it chooses none; a row that cannot be told counts as one."""
     asked = re.fullmatch(_ASKED, condition.strip())
-    rows = _rows(job)
+    rows = rows_of(job)
     if asked is None or rows is None:
         return False
     name, wanted = asked.groups()
@@ -24,7 +24,7 @@ def in_every_row(job: Any, condition: str) -> bool:
     return all(str(row.get(name, "")).lower() == wanted.strip("'").lower() for row in rows)
 
 
-def _rows(job: Any) -> list[dict[str, Any]] | None:
+def rows_of(job: Any) -> list[dict[str, Any]] | None:
     """All combinations with what `include` adds to them; None where they are made by an expression, or are too many."""
     strategy = job.get("strategy") if isinstance(job, dict) else None
     matrix = strategy.get("matrix") if isinstance(strategy, dict) else None

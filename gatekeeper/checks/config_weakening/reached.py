@@ -49,15 +49,18 @@ class Reached:
     leads: bool = False
 
 
-def reached(tree: Tree, fresh: frozenset[str] = frozenset()) -> tuple[Reached, ...]:
-    """All commands that CI of a tree reaches; of files that came anew (`fresh`), where several could be read, the new one."""
+def reached(tree: Tree, fresh: frozenset[str] = frozenset(), starts: list[str] | None = None) -> tuple[Reached, ...]:
+    """All commands that CI of a tree reaches, or that `starts` lead to; of files that came anew (`fresh`), where several could be read, the new one."""
     rows: list[Reached] = []
     waiting: list[tuple[Reached, int]] = []
     everything = False
+    waiting += [(Reached(line, None, line), 0) for line in dict.fromkeys(starts or ())]
     for path in sorted(tree.entries):
-        if is_ci(path):
+        if is_ci(path) and (starts is None or not everything):
             content = text(tree, path) or ""
             everything = everything or bool(re.search(r"TOXENV|TOX_ENV|tox-gh|tox-travis", content))
+            if starts is not None:
+                continue
             doc = workflow_yaml.load(content)
             waiting += [(Reached(line, None, line), 0) for line in command_lines(doc)]
             for at, value in workflow_yaml.walk(doc):
