@@ -30,6 +30,8 @@ _OF_PYTEST = frozenset({"monkeypatch", "tmp_path", "capsys", "caplog", "recwarn"
 _UNKNOWN = "?"
 _FILLERS = frozenset({"the", "whole", "entire", "module", "package", "support"})
 _GOES_ON = r"\b(?:keep\w*|kept|still|continu\w*|unchanged|as before|remain\w*|stays?|works?|working|until|tests?)\b"
+_FOR_ALL = re.compile(r"\W*(?:the work|works?|(?:(?:make|ensure|so) (?:that )?)?(?:(?:all|the|every|of|whole|full|unit|test) ){0,3}(?:tests?|suite) (?:(?:must|should|shall|will|is|are) ){0,2}(?:pass|passes|green|run|runs))\W*", re.IGNORECASE)  # fmt: skip
+"""Sentences that stand under any task and say nothing of this one."""
 Announced = Mapping[str, frozenset[str]]
 
 
@@ -71,7 +73,7 @@ def went_with_the_announcement(situation: Situation, path: str, name: str, ids: 
 
     Where the ticket says that it is to go on working, its tests are to go on as well.
     """
-    if any(re.search(_GOES_ON, row, re.IGNORECASE) for row in _plan(situation.evidence.ticket)):
+    if any(_says_that_it_goes_on(row) for row in _plan(situation.evidence.ticket)):
         return False
     found = announced_as_asked(situation)
     tree = python_code.parse(situation.source(path, base=True))
@@ -82,6 +84,11 @@ def went_with_the_announcement(situation: Situation, path: str, name: str, ids: 
     if uses(tree, name, names) != ITSELF:
         return False
     return of_the_project(situation, tree, name, test) <= names
+
+
+def _says_that_it_goes_on(row: str) -> bool:
+    sentences = re.split(r"(?<=[.;!])\s|\n", row)
+    return any(re.search(_GOES_ON, s, re.IGNORECASE) and not _FOR_ALL.fullmatch(s[:2000]) for s in sentences)
 
 
 def of_the_project(

@@ -10,6 +10,7 @@ from gatekeeper.checks.suite_integrity.around import reads_the_same
 from gatekeeper.checks.suite_integrity.departed import changed_support, lost_its_imports
 from gatekeeper.checks.suite_integrity.shown import describe
 from gatekeeper.checks.suite_integrity.situation import BAD, Situation, near, place
+from gatekeeper.checks.suite_integrity.versions import only_the_version
 from gatekeeper.domain.finding import Finding, finding
 from gatekeeper.domain.globs import matches_any
 from gatekeeper.domain.instruments import InstrumentKind
@@ -150,7 +151,8 @@ def _expects_what_was_announced(situation: Situation, test_id: str, path: str) -
     found = announced_as_asked(situation)
     if not found or not fails_for_it(situation, found, [test_id]) or changed_support(situation, path):
         return False
-    kinds = [k for p in situation.changed if p != path and (k := situation.kind(p)) is not None and k.bends_runs]
+    others = [p for p in situation.changed if p != path and not only_the_version(situation, p)]
+    kinds = [k for p in others if (k := situation.kind(p)) is not None and k.bends_runs]
     if path not in situation.changed or any(k is not InstrumentKind.TEST for k in kinds):
         return False  # a setting, or a file of support, may have silenced it instead
     old, new = (python_code.parse(situation.source(path, base=base)) for base in (True, False))

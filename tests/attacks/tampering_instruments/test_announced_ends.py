@@ -228,3 +228,40 @@ def test_a_setting_that_silences_the_warning_is_no_expectation(judge):
     settings = {"pytest.ini": ("[pytest]\nfilterwarnings = error\n", "[pytest]\n")}
     assert kept(judge, PLAIN, PLAIN, others=settings)
     assert kept(judge, PLAIN, FRAMED, others=settings)
+
+
+PROJECT = "[project]\nname = 'pkg'\nversion = '1.0'\n\n[tool.pytest.ini_options]\nfilterwarnings = ['error']\n"
+
+
+def test_a_version_beside_an_expected_warning_is_no_setting(judge):
+    newer = PROJECT.replace("1.0", "1.1")
+    assert kept(judge, PLAIN, FRAMED, others={"pyproject.toml": (PROJECT, newer)}) == set()
+    for other in (newer.replace("['error']", "[]"), newer.replace("'pkg'", "'pack'"), newer + "]", ""):
+        assert kept(judge, PLAIN, FRAMED, others={"pyproject.toml": (PROJECT, other)})
+    assert kept(judge, PLAIN, FRAMED, others={"tests/pyproject.toml": (PROJECT, newer)})
+
+
+def test_a_test_of_the_warning_may_come_beside_the_one_that_expects_it(judge):
+    added = "\n\ndef test_warns():\n    with pytest.warns(DeprecationWarning):\n        Pack()\n"
+    assert kept(judge, PLAIN, FRAMED + added) == set()
+    assert kept(judge, PLAIN, FRAMED + added.replace("def test_warns", "@pytest.fixture(autouse=True)\ndef made"))
+    drawn = FRAMED
+    assert kept(judge, PLAIN.replace("    pack = Pack()\n    assert pack", "    assert Pack()"), drawn) == set()
+    assert kept(judge, PLAIN.replace("    pack = Pack()\n    assert pack", "    assert Pack(1)"), drawn)
+
+
+@pytest.mark.parametrize(
+    ("plan", "effects"),
+    [
+        ("Work.", []),
+        ("All tests pass.", []),
+        ("The whole test suite must pass.", []),
+        ("All tests of Pack pass.", [Effect.ASKS]),
+        ("Pack still works.", [Effect.ASKS]),
+        ("All tests pass as before.", [Effect.ASKS]),
+        ("Keep the tests.", [Effect.ASKS]),
+        ("The tests of it stay.", [Effect.ASKS]),
+    ],
+)
+def test_what_stands_under_any_task_says_nothing_of_this_one(judge, plan, effects):
+    assert gone(judge, TEST, ENDS, f"{ASKED} {plan}") == effects

@@ -129,6 +129,7 @@ def test_says_that_this_goes(plan, message, goes):
 MODULE = (
     "import pytest\n\n\ndef test_a():\n    with pytest.warns(DeprecationWarning):\n        f(1)\n    assert g(2) == 3\n"
 )
+ADDED = "\n\ndef test_w():\n    with pytest.warns(DeprecationWarning):\n        h()\n"
 
 
 @pytest.mark.parametrize(
@@ -142,6 +143,19 @@ MODULE = (
         (MODULE, MODULE.replace("import pytest\n", "import pytest\n\npytestmark = pytest.mark.filterwarnings('ignore:g is deprecated:DeprecationWarning')\n"), True),
         (MODULE, MODULE.replace("import pytest\n", "import pytest\n\npytestmark = pytest.mark.filterwarnings('ignore::DeprecationWarning')\n"), False),
         (MODULE, MODULE.replace("import pytest\n", "import pytest\n\npytestmark = [pytest.mark.skip]\n"), False),
+        (MODULE, MODULE + ADDED, True),
+        (MODULE + ADDED, MODULE, False),
+        (MODULE, MODULE + ADDED.replace("def ", "@pytest.fixture\ndef "), False),
+        (MODULE, MODULE + ADDED.replace("def test_w", "def made"), False),
+        (MODULE, MODULE + ADDED.replace("()", "(n=setattr(f, 'g', 1))"), False),
+        (MODULE + "\n\nname = 'test_w'\n", MODULE + "\n\nname = 'test_w'\n" + ADDED, False),
+        (MODULE, MODULE.replace("    assert g(2)", "    with pytest.warns(DeprecationWarning):\n        made = g(2)\n    assert made"), True),
+        (MODULE, MODULE.replace("    assert g(2)", "    made = g(2)\n    assert made"), True),
+        (MODULE, MODULE.replace("    assert g(2)", "    made = g(5)\n    assert made"), False),
+        (MODULE, MODULE.replace("    assert g(2)", "    made = g(2)\n    h()\n    assert made"), False),
+        (MODULE, MODULE.replace("    assert g(2)", "    made = g(2)\n    made = 3\n    assert made"), False),
+        (MODULE, MODULE.replace("    assert g(2)", "    made = g(2)\n    assert made == made"), False),
+        (MODULE, MODULE.replace("    assert g(2) == 3", "    made = g(2)\n    assert (lambda: made == 3)"), False),
     ],
 )  # fmt: skip
 def test_only_expects(old, new, only):
