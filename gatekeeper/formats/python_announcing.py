@@ -23,6 +23,12 @@ from gatekeeper.formats.python_warning_imports import (
 from gatekeeper.records import dataclass
 
 _BLOCKS = ("body", "orelse", "finalbody")
+NAME = "\ufffc"
+"""Stands in a message for the name of a class or module that is put in when it is given."""
+_OWN_NAMES = frozenset({
+    "type(self).__name__", "type(self).__qualname__", "self.__class__.__name__", "self.__class__.__qualname__",
+    "cls.__name__", "cls.__qualname__", "__name__",
+})  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -108,7 +114,26 @@ def _message(node: ast.AST, calls: tuple[str, ...] = ("warnings.warn", "warn")) 
     named = len(kinds) == 1 and isinstance(kinds[0], ast.Name) and kinds[0].id in WARNINGS
     if not plain or not (named or (decorates and not kinds)):
         return ""
-    return first.value if isinstance(first, ast.Constant) and isinstance(first.value, str) else ""
+    return _text(first)
+
+
+def _text(node: ast.expr) -> str:
+    """A constant text, or one with nothing but the own name put in; empty for any other."""
+    parts = node.values if isinstance(node, ast.JoinedStr) else [node]
+    said = ""
+    for part in parts:
+        if isinstance(part, ast.Constant) and isinstance(part.value, str):
+            said += part.value.replace(NAME, "")
+        elif (
+            isinstance(part, ast.FormattedValue)
+            and part.conversion == -1
+            and part.format_spec is None
+            and ast.unparse(part.value) in _OWN_NAMES
+        ):
+            said += NAME
+        else:
+            return ""
+    return said if said.replace(NAME, "").strip() else ""
 
 
 def _warning(node: ast.stmt) -> str:

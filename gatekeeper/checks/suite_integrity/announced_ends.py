@@ -12,7 +12,7 @@ from gatekeeper.checks.suite_integrity.sole_change import made_as_before, nothin
 from gatekeeper.checks.suite_integrity.users import ITSELF, PLAIN, bound_in, set_up, spoken, uses
 from gatekeeper.domain.ticket import Ticket
 from gatekeeper.formats import python_code
-from gatekeeper.formats.python_announcing import ended_ways
+from gatekeeper.formats.python_announcing import NAME, ended_ways
 from gatekeeper.formats.python_deprecations import (
     demanded_texts,
     demands_a_warning,
@@ -175,7 +175,9 @@ def fails_for_it(situation: Situation, found: Announced, ids: Iterable[str]) -> 
 
 
 def _begins(row: str, message: str) -> bool:
-    """A message may have been cut or broken into lines on its way."""
+    """A message may have been cut or broken into lines on its way; a name in it is known to the run alone."""
+    if NAME in message:
+        return re.match(r"[\w.]{1,200}".join(map(re.escape, message.split(NAME))), row) is not None
     return bool(row) and (row.startswith(message) or message.startswith(row.removesuffix("...")))
 
 

@@ -265,3 +265,15 @@ def test_a_test_of_the_warning_may_come_beside_the_one_that_expects_it(judge):
 )
 def test_what_stands_under_any_task_says_nothing_of_this_one(judge, plan, effects):
     assert gone(judge, TEST, ENDS, f"{ASKED} {plan}") == effects
+
+
+@pytest.mark.parametrize("name", ["type(self).__name__", "self.__class__.__qualname__", "__name__"])
+def test_a_message_may_hold_the_own_name(judge, name):
+    code = ENDS.replace("'Pack is deprecated, use store.'", f"f'{{{name}}} is deprecated, use store.'")
+    assert code != ENDS
+    assert kept(judge, PLAIN, FRAMED, code) == set()
+    assert gone(judge, TEST, code) == []
+    assert kept(judge, PLAIN, FRAMED, code, detail="E   DeprecationWarning: Pack is old, use store.")
+    assert kept(judge, PLAIN, FRAMED, code.replace(name, "self.put(2)"))
+    assert kept(judge, PLAIN, FRAMED, code.replace(f"{{{name}}}", f"{{{name}!r}}"))
+    assert kept(judge, PLAIN, FRAMED, code.replace(f"{{{name}}} is deprecated, use store.", f"{{{name}}}"))
