@@ -8,12 +8,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from gatekeeper.checks.config_weakening.ci_commands import CARRIES, CHECKING, COMMANDS, command_lines, program
-from gatekeeper.checks.config_weakening.ci_triggers import events, narrowed_triggers
+from gatekeeper.checks.config_weakening.ci_triggers import NO_CODE, events, narrowed_triggers
 from gatekeeper.checks.config_weakening.command_reach import as_much, narrowing
 from gatekeeper.checks.config_weakening.matrix import rows_of
 
 _INSTALL = re.compile(r"(?:pip|python -m pip|npm (?:ci|install)|uv (?:sync|pip)|after_success|coveralls|codecov)\b")
-_NO_CODE = r"docs?(?:/\*{0,2})?|(?:\*\*/)?\*\.(?:md|rst|txt)|(?:README|CHANGES|CHANGELOG|LICENSE|AUTHORS)[\w.*]*"
 _AT_THE_ROOT = frozenset({
     ".gitlab-ci.yml", "azure-pipelines.yml", ".travis.yml", "bitbucket-pipelines.yml", ".drone.yml", "appveyor.yml", ".appveyor.yml", ".cirrus.yml",
 })  # fmt: skip
@@ -40,7 +39,7 @@ def _unbounded(given: Any, event: str, target: str) -> bool:
         return False
     if "types" in named and not {"opened", "synchronize"} <= named["types"]:
         return False
-    return "branches-ignore" not in named and all(re.fullmatch(_NO_CODE, p) for p in named.get("paths-ignore", ()))
+    return "branches-ignore" not in named and all(re.fullmatch(NO_CODE, p) for p in named.get("paths-ignore", ()))
 
 
 def always(doc: dict[str, Any], only: str | None = None) -> list[str]:

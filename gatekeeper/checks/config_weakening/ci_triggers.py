@@ -21,6 +21,25 @@ _BUILDS = re.compile(
 """Commands that build, send or tell, and do nothing else."""
 
 
+NO_CODE = (
+    r"docs?(?:/\*{0,2})?|docs?/(?:\*\*/)?\*\.(?:md|rst|txt)|(?:\*\*/?)?\*?\.(?:md|rst)|(?:\*\*/)?(?:README|CHANGES|CHANGELOG|HISTORY|NEWS|LICENSE|LICENCE|AUTHORS"
+    r"|CONTRIBUTING|CODE_OF_CONDUCT|SECURITY)(?:[\w-]*\.?\*?|\.(?:md|rst|txt))|\.github/(?:ISSUE_TEMPLATE(?:/\*{0,2})?|FUNDING\.yml)|\.(?:gitignore|editorconfig)"
+)
+"""Patterns of files that hold no code, and that no check but one of documents reads."""
+_KINDS = frozenset({"opened", "synchronize", "reopened"})
+"""Changes of a request for which CI starts where nothing is said."""
+_READS = re.compile(r"\b(?:docs?|sphinx\S*|mkdocs|doctest\S*|README\S*|markdown\S*|mdformat|vale|\S+\.(?:md|rst)|linkcheck|lychee\S*|codespell|typos|pre-commit)\b", re.IGNORECASE)  # fmt: skip
+
+
+def _reads(doc: dict[str, Any]) -> bool:
+    """Whether a definition looks at documents."""
+    told = [
+        *command_lines(doc),
+        *(str(v) for at, v in workflow_yaml.walk(doc) if at and at[-1] in ("uses", "working-directory")),
+    ]
+    return any(map(_READS.search, told))
+
+
 def checks_nothing(doc: dict[str, Any]) -> bool:
     """Every step is an action known to carry, build, label or send, or a command that does only that; nothing speaks of tests.
 
@@ -51,15 +70,18 @@ def _other_branches(shrunk: set[str], grown: set[str], target: str) -> bool:
 def _by_request(old: dict[str, Any], new: dict[str, Any], pushed: Any, target: str) -> bool:
     """Pushes to the branch that this lands on still count, and what is pushed elsewhere counts when it is to be merged there."""
     asked = new.get("pull_request", False)
-    if asked is False or "pull_request" in old or target not in list(map(str, pushed or [])):
+    if asked is False or target not in list(map(str, pushed or [])):
         return False
     kinds = asked.get("types") if isinstance(asked, dict) else None
     if kinds is not None and not (isinstance(kinds, list) and {"opened", "synchronize"} <= set(map(str, kinds))):
         return False
-    wanted = asked.get("branches") if isinstance(asked, dict) else None
-    return not (isinstance(asked, dict) and set(asked) - {"branches", "types"}) and (
-        wanted is None or target in list(map(str, wanted))
-    )
+    if not isinstance(asked, dict):
+        return True
+    pushed_before = old.get("push")
+    had = pushed_before if isinstance(pushed_before, dict) else {}
+    if any(asked[k] != had.get(k) for k in set(asked) - {"branches", "types"}):
+        return False  # what pushes elsewhere started for, and requests do not
+    return asked.get("branches") is None or target in list(map(str, asked["branches"] or ()))
 
 
 _WILD = 8
@@ -126,6 +148,12 @@ def narrowed_triggers(old: dict[str, Any], new: dict[str, Any], target: str, *, 
                 before, after = was.get(key), b[event].get(key)
                 if before == after or after is None:
                     continue
+                if (
+                    key == "types"
+                    and event == "pull_request"
+                    and _KINDS.union(map(str, before or ())) <= set(map(str, after))
+                ):
+                    continue
                 shut = _shut_out(key, before, after, target)
                 if shut:
                     less = f"{event} runs for less: {key} {before or 'none'} -> {after}."
@@ -141,6 +169,14 @@ def narrowed_triggers(old: dict[str, Any], new: dict[str, Any], target: str, *, 
                 grown = set(map(str, after)) - set(map(str, before or []))
                 # `README.md` beside, or in place of, `*.md` ignores nothing that was not ignored.
                 grown = {g for g in grown if not (lax and any(fnmatchcase(g, str(b)) for b in before or []))}
+                if (
+                    lax
+                    and grown
+                    and key == "paths-ignore"
+                    and all(re.fullmatch(NO_CODE, g) for g in grown)
+                    and not _reads(new)
+                ):
+                    continue
                 shrunk = set(map(str, before or [])) - set(map(str, after))
                 if key == "branches" and shrunk and before is not None and _other_branches(shrunk, grown, target):
                     continue

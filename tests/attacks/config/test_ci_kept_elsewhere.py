@@ -212,3 +212,44 @@ def test_a_check_is_left_only_to_what_really_starts_it(starter, files, effect):
 def test_a_runner_that_only_people_start_runs_no_check():
     by_hand = "on: workflow_dispatch\njobs:\n  l:\n    runs-on: x\n    steps:\n      - run: tox\n"
     assert _effects({W: CI}, {W: CI.replace(RUFF, ""), L: by_hand, "tox.ini": TOX}) == {"blocks"}
+
+
+ASKED = "  pull_request:\n"
+DOCS = "    paths-ignore: ['docs/**', '**.md', README.rst]\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "effect"),
+    [
+        (ASKED, ASKED + "    types: [opened, synchronize, reopened, ready_for_review]\n", None),
+        (ASKED, ASKED + "    types: [opened, reopened, ready_for_review]\n", "blocks"),
+        (
+            ASKED + "    types: [opened, synchronize, labeled]\n",
+            ASKED + "    types: [opened, synchronize, reopened]\n",
+            "blocks",
+        ),
+        (ASKED, ASKED + DOCS, None),
+        (ASKED, ASKED + DOCS.replace("docs/**", "src/**"), "blocks"),
+        (ASKED, ASKED + DOCS.replace("**.md", "*.txt"), "blocks"),
+        (ASKED, ASKED + DOCS.replace("README.rst", "**"), "blocks"),
+        (ASKED + "  push:\n", ASKED + "  push:\n    branches: [main]\n", None),
+        (ASKED + DOCS + "  push:\n" + DOCS, ASKED + DOCS + "  push:\n    branches: [main]\n" + DOCS, None),
+        (ASKED + DOCS + "  push:\n", ASKED + DOCS + "  push:\n    branches: [main]\n", "blocks"),
+        ("  push:\n", "  push:\n    branches: [main]\n", "blocks"),
+    ],
+)
+def test_what_starts_ci_for_all_that_can_hold_a_fault_is_enough(before, after, effect):
+    old, new = (f"on:\n{given}" + CI[CI.index("permissions") :] for given in (before, after))
+    assert _effects({W: old}, {W: new}) == ({effect} if effect else set())
+
+
+def test_documents_that_ci_looks_at_are_not_passed_over():
+    old = CI.replace("ruff check .", "pytest --doctest-glob='*.md'")
+    assert _effects({W: old}, {W: old.replace(ASKED, ASKED + DOCS)}) == {"blocks"}
+
+
+def test_drafts_are_looked_at_when_they_are_none_any_more():
+    drafts = CI.replace("    runs-on", "    if: github.event.pull_request.draft == false\n    runs-on")
+    ready = drafts.replace(ASKED, ASKED + "    types: [opened, synchronize, reopened, ready_for_review]\n")
+    assert _effects({W: CI}, {W: ready}) == set()
+    assert _effects({W: CI}, {W: drafts}) == {"asks"}
