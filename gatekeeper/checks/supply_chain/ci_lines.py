@@ -28,6 +28,15 @@ def changed_lines(path: str, before: str, after: str) -> Iterable[Finding]:
             "DEPENDENCY_INDEX_ADDED", f"{path} installs from another place: {rows[0].strip()[:200]}", path=path,
             line=_line(after, rows[0].strip()[:30]), effect=Effect.ASKS,
         )  # fmt: skip
+    fed = [r for r in _rows(_fed(), new) if r not in _rows(_fed(), old)]
+    if fed:
+        yield finding("DOWNLOAD_EXECUTED", f"{path} runs what it downloads: {fed[0].strip()[:200]}", path=path, line=_line(after, fed[0].strip()[:30]))  # fmt: skip
+    said = [r for r in _rows(_said(), new) if r not in _rows(_said(), old)] if "steps" in new else []
+    if said:
+        yield finding(
+            "CI_SECRET_REACHED", f"{path} puts a text that anybody may write into a line of the shell.", path=path,
+            line=_line(after, said[0].strip()[:30]), key="said",
+        )  # fmt: skip
     sent = [r for r in _rows(_sends(), new) if r not in _rows(_sends(), old)]
     head = bool(_head().search(new)) and "pull_request_target" in new
     had = bool(_head().search(old)) and "pull_request_target" in old
@@ -43,7 +52,10 @@ def changed_lines(path: str, before: str, after: str) -> Iterable[Finding]:
 
 def _elsewhere(row: str) -> bool:
     """An address other than that of the common index; a folder of the checkout holds what the job has built."""
-    return "--trusted-host" in row or "://" in re.sub(r"https://pypi\.org/simple(?:/|(?=[\s\"']|$))", "", row)
+    common = r"https://(?:pypi\.org/simple|proxy\.golang\.org|registry\.npmjs\.org|registry\.yarnpkg\.com)(?:/|(?=[\s\"',|]|$))"
+    return bool(
+        re.search(r"--trusted-host|\bGOSUMDB\W{1,4}off\b|apt-repository\s+(?:-\S+\s+)*[\"']?ppa:", row)
+    ) or "://" in re.sub(common, "", row)
 
 
 def _whole(content: str) -> str:
@@ -86,7 +98,29 @@ def _fetch() -> re.Pattern[str]:
 def _index() -> re.Pattern[str]:
     return re.compile(
         r"\b(?:pip[0-9.]{0,5}|uv|uvx|pipx|poetry|pdm)\b.{0,300}?\s(?:-i|-f|--index-url|--extra-index-url|--index|--default-index|--find-links|--trusted-host)[ =]"
-        r"|\b(?:PIP_(?:EXTRA_)?INDEX_URL|PIP_FIND_LINKS|UV_(?:DEFAULT_|EXTRA_)?INDEX(?:_URL)?)\s{0,9}[:=]"
+        r"|\b(?:PIP_(?:EXTRA_)?INDEX_URL|PIP_FIND_LINKS|UV_(?:DEFAULT_|EXTRA_)?INDEX(?:_URL)?|GOPROXY|GOSUMDB|(?i:npm_config_registry)"
+        r"|YARN_NPM_REGISTRY_SERVER|CARGO_REGISTR\w{1,60}|CONDA_CHANNELS)[\"']?\s{0,9}[:=]"
+        r"|\b(?:npm|pnpm|yarn|bun|npx)\b.{0,300}?(?:\s--registry[ =]|\sset\s{1,9}\S{0,60}(?:registry|RegistryServer))"
+        r"|\b(?:add-apt-repository|apt-add-repository)\s|sources\.list|\bgem\s{1,9}(?:install|sources)\b.{0,300}?\s(?:-s|--source|--add|-a)[ =]"
+        r"|\b(?:conda|mamba|micromamba)\b.{0,300}?\s(?:-c|--channel)[ =]{1,9}https?:"
+    )
+
+
+@cache
+def _fed() -> re.Pattern[str]:
+    """An interpreter that is told in one line to fetch a text and to run it."""
+    return re.compile(
+        r"\bpython[0-9.]{0,5}\s{1,9}-c\b(?=.{0,1000}(?:urlopen|urlretrieve|requests\.get|httpx\.get))(?=.{0,1000}\b(?:exec|eval)\()"
+        r"|\bnode\s{1,9}(?:-e|--eval)\b(?=.{0,1000}(?:fetch\(|https?\.get))(?=.{0,1000}\b(?:eval|Function)\()"
+    )
+
+
+@cache
+def _said() -> re.Pattern[str]:
+    """A title, a body or a message in a line that is run; what only names or compares it is none."""
+    text = r"\$\{\{[^}\n]{0,100}\bgithub\.event\.(?:(?:pull_request|issue|discussion)\.(?:title|body)|(?:comment|review|review_comment)\.body|head_commit\.message)\b"
+    return re.compile(
+        rf"(?:\brun:\s.{{0,300}}|^\s{{0,40}}(?:echo|printf|bash|sh|python|node|git|gh|curl|if|test)\b.{{0,300}}){text}"
     )
 
 

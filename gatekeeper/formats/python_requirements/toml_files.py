@@ -124,8 +124,26 @@ def lock_toml(text: str) -> Manifest | None:
         source = next((str(origin[k]) for k in ("git", "url", "path", "directory") if k in origin), "")
         if origin.get("type") in ("legacy", "registry") or "registry" in origin:
             source = ""
+        if not source:
+            source = next((other for f in files if (other := _other_file(row["name"], f))), "")
         found.append(Dependency(canonical(row["name"]), str(row.get("version") or ""), hashes, source, section="lock"))
     return Manifest(tuple(found))
+
+
+def _other_file(name: str, row: Any) -> str:
+    """The file of an entry where it belongs to a package of another name."""
+    table = as_dict(row)
+    file = str(
+        table.get("file") or table.get("name") or str(table.get("url") or "").partition("#")[0].rsplit("/", 1)[-1]
+    )
+    stem = re.match(r"[A-Za-z0-9][\w.-]*?(?=-[0-9v])", file)
+    return (
+        file[:300]
+        if stem is not None
+        and canonical(stem[0]) != canonical(name)
+        and not canonical(file).startswith(canonical(name))
+        else ""
+    )
 
 
 def _exact(value: Any) -> str:

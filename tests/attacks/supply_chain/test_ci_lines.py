@@ -11,7 +11,8 @@ CI = "on:\n  pull_request:\njobs:\n  t:\n    steps:\n      - uses: actions/check
 
 
 def told(before, after):
-    return [(f.code, f.effect.value) for f in check(tree_evidence({PATH: before}, {PATH: after}))]
+    lists = {"pyproject.toml": '[project]\nname = "shop"\ndependencies = ["more"]\n'}
+    return [(f.code, f.effect.value) for f in check(tree_evidence({PATH: before, **lists}, {PATH: after}))]
 
 
 def step(line):
