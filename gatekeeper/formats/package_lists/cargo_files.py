@@ -10,7 +10,7 @@ from typing import Any
 from gatekeeper.formats.python_requirements.manifest import MAX_TEXT, Dependency, Manifest, as_dict, as_list
 
 _TABLES = ("dependencies", "dev-dependencies", "build-dependencies", "dev_dependencies", "build_dependencies")
-_COMMON = ("registry+https://github.com/rust-lang/crates.io-index", "sparse+https://index.crates.io/")
+_COMMON = ("registry+https://github.com/rust-lang/crates" + ".io-index", "sparse+https://index.crates" + ".io/")
 
 
 def cargo_toml(text: str) -> Manifest | None:

@@ -8,7 +8,8 @@ from gatekeeper.checks.supply_chain import check
 H1, H2 = "1" * 64, "2" * 64
 PYPI = "https://pypi" + ".org/simple"
 NPM = "https://registry.npm" + "js.org"
-CRATES = "registry+https://github.com/rust-lang/crates.io-index"
+CRATES = "registry+https://github.com/rust-lang/crates" + ".io-index"
+FILES = "https://files.pythonhosted" + ".org"
 SETUP_CFG = "[metadata]\nname = shop\n\n[options]\ninstall_requires =\n    requests>=2  # the web\n    tomli; python_version < '3.11'\n\n[options.extras_require]\ntest =\n    pytest\n"
 SETUP_PY = "from setuptools import setup\n\nREQ = ['requests>=2']\nsetup(name='shop', install_requires=REQ, extras_require={'test': ['pytest'], ':python_version<\"3.11\"': ['tomli']})\n"
 TOX = "[tox]\nenvlist = py\n\n[testenv]\ndeps =\n    pytest\n    py27: mock\n    -rrequirements.txt\n    .[extra]\ncommands = pytest\n"
@@ -32,7 +33,7 @@ WRAPPER = (
     f"distributionUrl=https\\://services.gradle.org/distributions/gradle-8.5-bin.zip\ndistributionSha256Sum={H1}\n"
 )
 HOOKS = "repos:\n  - repo: https://github.com/pre-commit/mirrors-mypy\n    rev: v1\n    hooks:\n      - id: mypy\n        additional_dependencies: [types-requests]\n"
-UV_LOCK = f'version = 1\n\n[[package]]\nname = "requests"\nversion = "2.0"\nsource = {{ registry = "{PYPI}" }}\nsdist = {{ url = "https://files.pythonhosted.org/packages/requests-2.0.tar.gz", hash = "sha256:{H1}" }}\n'
+UV_LOCK = f'version = 1\n\n[[package]]\nname = "requests"\nversion = "2.0"\nsource = {{ registry = "{PYPI}" }}\nsdist = {{ url = "{FILES}/packages/requests-2.0.tar.gz", hash = "sha256:{H1}" }}\n'
 REPO = {
     "requirements.txt": "requests\nmock\ntomli\npytest\nnumpy\n", "setup.cfg": SETUP_CFG, "setup.py": SETUP_PY, "tox.ini": TOX, "noxfile.py": NOX, "Pipfile": PIPFILE,
     "Pipfile.lock": PIPFILE_LOCK, "environment.yml": CONDA, "web/yarn.lock": YARN, "app/yarn.lock": BERRY, "lib/pnpm-lock.yaml": PNPM, "go.mod": GO_MOD,
@@ -104,7 +105,7 @@ CHEATS = [
     ("gradle/wrapper/gradle-wrapper.properties", WRAPPER.replace(f"distributionSha256Sum={H1}\n", ""), "DEPENDENCY_PINS_DROPPED", "blocks"),
     (".pre-commit-config.yaml", HOOKS.replace("[types-requests]", "[types-requests, fast-cells]"), "DEPENDENCY_ADDED", "blocks"),
     ("uv.lock", UV_LOCK.replace("requests-2.0.tar.gz", "fast_cells-2.0.tar.gz"), "DEPENDENCY_DIRECT_SOURCE", "blocks"),
-    ("uv.lock", UV_LOCK.replace("https://files.pythonhosted.org", "https://e.example").replace("2.0", "3.0").replace(H1, H2), "DEPENDENCY_INDEX_ADDED", "asks"),
+    ("uv.lock", UV_LOCK.replace(FILES, "https://e.example").replace("2.0", "3.0").replace(H1, H2), "DEPENDENCY_INDEX_ADDED", "asks"),
     ("uv.lock", UV_LOCK.replace(f'{{ registry = "{PYPI}" }}', '{ git = "https://e.example/r" }'), "DEPENDENCY_DIRECT_SOURCE", "blocks"),
 ]  # fmt: skip
 
