@@ -13,6 +13,7 @@ from gatekeeper.checks.supply_chain.images import changed_images, is_compose, is
 from gatekeeper.checks.supply_chain.installs import changed_installs
 from gatekeeper.checks.supply_chain.registries import changed_registries
 from gatekeeper.checks.supply_chain.setup_script import changed_script
+from gatekeeper.checks.supply_chain.start_files import OPENED, changed_start_files
 from gatekeeper.domain.evidence import Evidence
 from gatekeeper.domain.finding import Finding, finding
 from gatekeeper.domain.globs import matches
@@ -45,7 +46,7 @@ _BACKSLASH = re.compile(r"\\\r?\n")
 
 def changed_execution(evidence: Evidence) -> tuple[Finding, ...]:
     """Build hooks, start-up hooks, install scripts, actions, images and downloads piped into a shell."""
-    out: list[Finding] = [*code_run_by_build(evidence), *changed_hook_files(evidence)]
+    out: list[Finding] = [*code_run_by_build(evidence), *changed_hook_files(evidence), *changed_start_files(evidence)]
     for changed in evidence.change.paths:
         if changed.new is None or changed.new.mode[:3] != "100":
             continue
@@ -68,7 +69,7 @@ def changed_execution(evidence: Evidence) -> tuple[Finding, ...]:
             out += changed_script(evidence, path, before, after)
         out += changed_registries(path, before, after)
         ci = _is_ci(path)
-        if ci or is_container_file(path) or name.endswith(".sh") or name in ("makefile", "justfile"):
+        if ci or is_container_file(path) or name.endswith(".sh") or name in ("makefile", "justfile", *OPENED):
             out += _downloads(path, before, after)
             out += changed_lines(path, before, after)
             out += changed_installs(evidence, path, before, after, ci=ci)

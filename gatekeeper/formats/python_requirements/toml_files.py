@@ -51,6 +51,13 @@ def pyproject(text: str) -> Manifest | None:
             take(specs, f"{section}.{name}")
     uv = as_dict(tool.get("uv"))
     take(uv.get("dev-dependencies"), "tool.uv.dev-dependencies")
+    take(uv.get("override-dependencies"), "tool.uv.override-dependencies")
+    take(uv.get("build-constraint-dependencies"), "build.uv")
+    for name, specs in as_dict(uv.get("extra-build-dependencies")).items():
+        take(specs, f"build.uv.{name}")
+    for name, settings in as_dict(as_dict(tool.get("hatch")).get("envs")).items():
+        for key in ("dependencies", "extra-dependencies"):
+            take([s for s in as_list(as_dict(settings).get(key)) if "{" not in str(s)], f"dev hatch env {name}")
     poetry = as_dict(tool.get("poetry"))
     tables = [
         (poetry.get("dependencies"), "tool.poetry.dependencies"),
