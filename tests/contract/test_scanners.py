@@ -46,6 +46,24 @@ SAMPLES = {
     "py-tls-off": ("py", "requests.get(u, verify=False)\n", "requests.get(u, verify='ca.pem')\n"),
     "js-tls-off": ("js", "new Agent({rejectUnauthorized: false});\n", "new Agent({rejectUnauthorized: true});\n"),
 }  # fmt: skip
+WRAPPED = "from shop.assistant import ask\nfrom shop.runner import run\ndef f(client, db, q):\n    t = ask(client, q).strip()\n"
+"""A model asked through a function of the project itself, in another file."""
+BY_CLIENT = (
+    "def ask(client, q):\n    return client.chat.completions.create(q)\ndef f(client, q):\n    t = ask(client, q)\n"
+)
+JS_ASK = "async function f(client) {\n  const t = await ask(client, 'q');\n"
+# rule, extension, text that it finds, or "" with one where nothing is to be found
+FURTHER = [
+    ("py-model-output-shell", "py", WRAPPED + "    return run(t)\n"),
+    ("py-model-output-sql", "py", WRAPPED + "    return list(db.execute(f'select 1 where {t} order by 2'))\n"),
+    ("py-model-output-eval", "py", BY_CLIENT + "    return dict(eval(t, {'__builtins__': {}}))\n"),
+    ("js-model-output-eval", "js", JS + "const f = new Function('row', `return (${x});`);\n"),
+    ("js-model-output-eval", "ts", JS_ASK + "  return new vm.Script(t);\n}\n"),
+    ("js-model-output-html", "js", JS_ASK + "  return <div dangerouslySetInnerHTML={{__html: t}} />;\n}\n"),
+    ("", "py", WRAPPED + "    run(['ls', '-l'])\n    run(ACTIONS[t])\n    run(ACTIONS.get(t, ['true']))\n    db.execute('select ?', (t,))\n"),
+    ("", "py", "from shop.chat import load\ndef f(client, session):\n    open(load('a'))\n    open(client.get('/x').text)\n    eval(str(session.query(Model)))\n"),
+    ("", "js", JS + "new Function('a', 'return a')(x);\nsetTimeout(() => show(x), 100);\n$(e).text(x);\n"),
+]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -78,6 +96,14 @@ def test_rules_fire_on_positive_and_only_on_positive(code):
         assert (rule, f"{rule}/pos.{ext}") in got
     assert [g for g in got if "/neg." in str(g[1])] == []
     assert {h.metadata["code"] for h in report.hits} <= set(reasons())
+
+
+def test_models_are_asked_and_commands_run_through_functions_of_the_project(code):
+    files = {f"{n}.{ext}": body for n, (_, ext, body) in enumerate(FURTHER)}
+    report = code.scan(targets(files))
+    assert report.verified, report.errors
+    got = {(h.rule, h.path) for h in report.hits}
+    assert got == {(rule, f"{n}.{ext}") for n, (rule, ext, _) in enumerate(FURTHER) if rule}
 
 
 def test_every_kind_of_file_counts_as_scanned(code):
