@@ -13,6 +13,7 @@ from gatekeeper.domain.finding import Finding, finding
 from gatekeeper.domain.instruments import SETTINGS_FILE
 from gatekeeper.domain.tree import EXECUTABLE, REGULAR, Tree, text
 from gatekeeper.domain.verdict import Effect
+from gatekeeper.formats.tool_settings import read, words
 
 _BYPASS = re.compile(r"\bgit\b[^\n;|&]*\s(?:commit|push|merge|rebase|am|cherry-pick)\b[^\n;|&]*--no-verify|\bgit\s+commit\s+(?:-\w+\s+)*-\w*n\w*(?=\s|$)|--no-verify\b|core\.hooksPath|\bHUSKY(?:_SKIP_HOOKS)?=[01]\b|\bSKIP=\S+\s+git\b|pre-commit\s+uninstall|rm\s+(?:-\w+\s+)*\.git/hooks|chmod\s+-x\s+\.git/hooks", re.IGNORECASE)  # fmt: skip
 _RUFF = frozenset({"ruff", "ruff-check"})
@@ -27,6 +28,9 @@ _SUCCESSORS = {
     "fix-encoding-pragma": frozenset({"pyupgrade", *_RUFF}), "setup-cfg-fmt": frozenset({"pyproject-fmt", "validate-pyproject"}),
     "pip-compile-multi-verify": frozenset({"pip-compile", "uv-lock"}), "pip-compile": frozenset({"uv-lock", "pip-compile"}),
     "check-byte-order-marker": frozenset({"fix-byte-order-marker"}), "mypy": frozenset({"pyright", "basedpyright", "ty"}),
+    "check-ast": frozenset({*_RUFF, "black", "ruff-format", "mypy"}), "detect-secrets": frozenset({"gitleaks", "trufflehog", "ripsecrets"}),
+    "gitleaks": frozenset({"trufflehog", "kingfisher"}), "eslint": frozenset({"biome-check", "biome-ci", "biome-lint", "oxlint"}),
+    "prettier": frozenset({"biome-check", "biome-ci", "biome-format", "oxfmt"}), "jshint": frozenset({"eslint"}), "tslint": frozenset({"eslint"}),
     "ruff-check": _RUFF, "requirements-txt-fixer": frozenset({"uv-lock"}),
 }  # fmt: skip
 """Hooks and those that do the same and more: one of them in place of the other is no loss."""
@@ -107,7 +111,9 @@ def _hooks(evidence: Evidence) -> list[Finding]:
             if after is None and path.endswith(".pre-commit-config.yml"):
                 after = text(evidence.merged, path.removesuffix("yml") + "yaml")  # the name that is read by itself
             had, kept = _hook_ids(before, name), _hook_ids(after, name)
-            lost = sorted(h for h in had - kept if not kept & _SUCCESSORS.get(h, frozenset()))
+            lost = sorted(
+                h for h in had - kept if not kept & _SUCCESSORS.get(h, frozenset()) and not _by_rules(evidence, h, kept)
+            )
             if lost:
                 # Whether files are tidied before a commit or after it no test can tell; whether that is wanted, people can,
                 # and where another hook for the same purpose came with it they did.
@@ -125,6 +131,25 @@ def _hooks(evidence: Evidence) -> list[Finding]:
         elif changed.new is None and (path.startswith((".husky/", ".githooks/", "hooks/"))):
             out.append(finding("HOOK_REMOVED", f"The hook {path} is gone.", path=path))
     return out
+
+
+_RULES = {"bandit": "S", "pylint": "PL"}
+"""Hooks whose rules ruff has under these letters."""
+
+
+def _by_rules(evidence: Evidence, hook: str, kept: set[str]) -> bool:
+    """Ruff runs in place of a hook and looks at the rules that it took over from it."""
+    letters = _RULES.get(hook)
+    if letters is None or not kept & _RUFF:
+        return False
+    chosen = [
+        word
+        for path in ("pyproject.toml", "ruff.toml", ".ruff.toml")
+        for key, value in (read(path, text(evidence.merged, path) or "") or {}).items()
+        if re.fullmatch(r"(?:tool\.ruff\.)?(?:lint\.)?(?:extend-)?select", key)
+        for word in words(value)
+    ]
+    return letters in chosen or "ALL" in chosen
 
 
 def _less(before: str | None, after: str | None, name: str) -> list[str]:

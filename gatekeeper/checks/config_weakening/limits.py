@@ -9,8 +9,16 @@ from typing import Any
 
 from gatekeeper.checks.config_weakening.ci_commands import started
 from gatekeeper.checks.config_weakening.keys import WHOSE, plain_key, plain_tool, read_there, tool_of
+from gatekeeper.checks.config_weakening.no_loss import (
+    beside_the_code,
+    never_selected,
+    of_formatters,
+    of_nothing,
+    place_went,
+    unmeasured,
+)
 from gatekeeper.checks.config_weakening.reach import left_out, unused
-from gatekeeper.checks.config_weakening.type_checkers import IN_STRICT, exchanged, of_strangers
+from gatekeeper.checks.config_weakening.type_checkers import IN_STRICT, exchanged, of_strangers, off_under_strict
 from gatekeeper.checks.config_weakening.value_words import demands_less, sure
 from gatekeeper.domain.evidence import Evidence
 from gatekeeper.domain.finding import Finding, finding
@@ -83,12 +91,16 @@ def weakened_limits(evidence: Evidence) -> tuple[Finding, ...]:
             key: w
             for key in sorted({*before, *after})
             if not _OWNED_ELSEWHERE.match(key)
-            and (w := weaker(key, before.get(key), after.get(key)))
+            and (w := weaker(key, before.get(key), after.get(key)) or off_under_strict(key, before, after))
             and not _kept_elsewhere(key, before.get(key), after.get(key), moved)
             and not of_strangers(evidence, key)
             and not _first_reach(key, before)
             and not _came_from(key, before.get(key), after.get(key), earlier | respelled)
-            and not _never_selected(key, before, after)
+            and not never_selected(key, before, after)
+            and not beside_the_code(key, before.get(key), after.get(key))
+            and not of_formatters(key, before.get(key), after.get(key))
+            and not place_went(evidence, key, before.get(key), after.get(key))
+            and not of_nothing(evidence, key, before.get(key), after.get(key), after)
         }
         whose = WHOSE.get(path.rsplit("/", 1)[-1])
         excluded = {
@@ -110,12 +122,24 @@ def weakened_limits(evidence: Evidence) -> tuple[Finding, ...]:
             weights = {
                 excluded.get(key) or _weight(key, before.get(key), after.get(key), had, moved, runs) for key in lost
             }
+            if Effect.BLOCKS in weights and all(map(_of_coverage, lost)) and unmeasured(evidence):
+                weights = {Effect.ADVISES} if all(plain_key(k).endswith(".branch") for k in lost) else {Effect.ASKS}
             effect = next(e for e in (Effect.BLOCKS, Effect.ASKS, Effect.ADVISES) if e in weights)
             out.append(finding(
                 "LIMIT_LOWERED", f"{path} demands less: {'; '.join(worse[:5])}.", path=path, line=line,
                 evidence="\n".join(worse[:20]), key="; ".join(worse), effect=effect,
             ))  # fmt: skip
     return tuple(out)
+
+
+def _of_coverage(key: str) -> bool:
+    """What coverage is measured of and how; its limits are none of it."""
+    return bool(
+        re.fullmatch(
+            r"coverage\.(?:run|report)\.(?:branch|source|source_pkgs|omit|include|exclude_also|exclude_lines)",
+            plain_key(key),
+        )
+    )
 
 
 def _weight(
@@ -126,7 +150,12 @@ def _weight(
     strict = had.get("mypy.strict") is True and has.get("mypy.strict") is True
     if strict and old is True and plain in ("mypy.warn_unreachable", "mypy.warn_incomplete_stub"):
         return Effect.ADVISES
-    if style_only(key, old, new) or not sure(key, old) or exchanged(key, old, new, had, has, runs):
+    if (
+        style_only(key, old, new)
+        or not sure(key, old)
+        or (old is None and new is False and IN_STRICT.search(f"mypy.{plain.rpartition('.')[2]}"))
+        or exchanged(key, old, new, had, has, runs)
+    ):
         return Effect.ASKS
     return Effect.BLOCKS
 
@@ -151,6 +180,8 @@ def settings_elsewhere(evidence: Evidence, path: str, *, base: bool = False) -> 
         if changed.path != path and near and is_settings(changed.path) and (changed.old if base else changed.new):
             content = text(tree, changed.path) or ""
             told = read(changed.path, content) or {}
+            if (whose := WHOSE.get(changed.path.rsplit("/", 1)[-1])) == "ruff":
+                told = {f"{whose}.{k}": v for k, v in told.items()}
             found |= {plain_key(k): v for k, v in told.items() if read_there(changed.path, k)}
     return found
 
@@ -164,37 +195,6 @@ def _tools_set_once(evidence: Evidence, path: str) -> set[str]:
             for key in read(p, text(evidence.base, p) or "") or {}:
                 seen.setdefault(plain_tool(key), set()).add(p)
     return {tool for tool, files in seen.items() if len(files) == 1 and path not in files}
-
-
-def _never_selected(key: str, before: dict[str, Any], after: dict[str, Any]) -> bool:
-    """Exceptions from rules that the same change makes a linter look at: less than all of what is new is still more."""
-    stem, _, name = key.rpartition(".")
-    if not re.fullmatch(r"(?:extend[_-])?ignore", name):
-        return False
-    stems = {stem, stem.removesuffix("lint").rstrip("."), f"{stem.removesuffix('lint').rstrip('.')}.lint".lstrip(".")}
-    old, new = (
-        {
-            w
-            for at in stems
-            for s in ("select", "extend-select", "extend_select")
-            for w in words(t.get(f"{at}.{s}".lstrip(".")))
-        }
-        for t in (before, after)
-    )
-    if not any(f"{at}.select".lstrip(".") in before for at in stems):
-        old |= (
-            {"E", "F", "W", "C90"} if "flake8" in stem else {"E4", "E7", "E9", "F"}
-        )  # what linters look at by themselves
-    if any(k.rsplit(".", 1)[-1] == "extend" for k in (*before, *after)):
-        return False  # what another file selects is not known here
-    gained = [w for w in words(after.get(key)) if w not in words(before.get(key))]
-    known = any(g.startswith(c) or c.startswith(g) for g in gained for c in old)
-    return (
-        bool(old and gained)
-        and not known
-        and "ALL" not in old
-        and all(any(g.startswith(c) for c in new - old) for g in gained)
-    )
 
 
 def _first_reach(key: str, before: dict[str, Any]) -> bool:
@@ -285,7 +285,9 @@ def weaker(key: str, old: Any, new: Any) -> str | None:
     if name in ("exclude_also", "exclude_lines"):
         gained = [w for w in gained if not _NEVER_RUN.fullmatch(w)]
     if (
-        _LIST_LAX.search(name) or (_LIST_LAX.search(key.rsplit(".", 1)[0].rsplit(".", 1)[-1]) and "ignore" in key)
+        _LIST_LAX.search(name)
+        or re.search(r"per[_-]file[_-]ignores?\.", key)
+        or (_LIST_LAX.search(key.rsplit(".", 1)[0].rsplit(".", 1)[-1]) and "ignore" in key)
     ) and gained:
         return f"{key} gains {_short(gained)}"
     if (

@@ -29,7 +29,7 @@ def left_out(evidence: Evidence, key: str, tool: str, before: dict[str, Any], af
 
     `exclude` and `extend-exclude` are one list in two spellings; those of `tool` mypy are regular expressions, which match anywhere.
     """
-    paths = {*evidence.base.entries, *evidence.merged.entries}
+    paths = {*evidence.base.entries, *(p for p in evidence.merged.entries if not _generated(evidence, p))}
     if tool == "mypy":
         had, has = (_expressions(t.get(key)) for t in (before, after))
         gained = has - had
@@ -45,6 +45,13 @@ def left_out(evidence: Evidence, key: str, tool: str, before: dict[str, Any], af
     if any(f"/{g}/" in f"/{p}/" for g in gained for p in paths):
         return Effect.BLOCKS
     return Effect.ADVISES if gained - _MADE else None
+
+
+def _generated(evidence: Evidence, path: str) -> bool:
+    """A file that came with the change and that a generator of common use names and marks as its own."""
+    if path in evidence.base.entries or not re.search(r"(?:_pb2(?:_grpc)?\.pyi?|(?:^|/)_version\.py)$", path):
+        return False
+    return re.search(r"(?i)generated", (text(evidence.merged, path) or "")[:600]) is not None
 
 
 def _expressions(value: Any) -> set[str]:

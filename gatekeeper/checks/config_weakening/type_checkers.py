@@ -51,6 +51,22 @@ def exchanged(
     return tool in used(has) and bool(others or switches)
 
 
+def off_under_strict(key: str, before: dict[str, Any], after: dict[str, Any]) -> str | None:
+    """What strict held is switched off, for all modules or for some that are no tests."""
+    found = re.fullmatch(r"mypy[.-](?:(?:overrides\.)?(.+)\.)?(\w+)", plain_key(key))
+    if found is None or after.get(key) is not False or before.get(key) is False:
+        return None
+    strict = any(plain_key(k) == "mypy.strict" and v is True for k, v in before.items())
+    modules, switch = found.groups()
+    if (
+        not strict
+        or not IN_STRICT.fullmatch(f"mypy.{switch}")
+        or re.match(r"[\['\" ]*(?:tests?|docs|examples?|benchmarks?|conftest)\b", modules or "")
+    ):
+        return None
+    return f"{key} none -> False, which strict held"
+
+
 def of_strangers(evidence: Evidence, key: str) -> bool:
     """Imports of a module that somebody else wrote, named as such, are not to be found: nothing of the project goes unchecked."""
     plain = plain_key(key)

@@ -344,7 +344,7 @@ def test_coverage_that_a_plugin_measures_is_used(repo, codes, lax):
 @pytest.mark.parametrize(
     ("rule", "effect"),
     [
-        ("UP038", "asks"),
+        ("UP007", "asks"),
         ("D100", "asks"),
         ("F401", "blocks"),
         ("S603", "blocks"),
