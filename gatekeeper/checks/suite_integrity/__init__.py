@@ -10,6 +10,7 @@ from dataclasses import replace
 from gatekeeper.checks.suite_integrity.bent import bent
 from gatekeeper.checks.suite_integrity.hooks import hooks
 from gatekeeper.checks.suite_integrity.in_code import in_code
+from gatekeeper.checks.suite_integrity.make_targets import make_targets
 from gatekeeper.checks.suite_integrity.new_tests import hollow
 from gatekeeper.checks.suite_integrity.outcomes import shadowed, silenced
 from gatekeeper.checks.suite_integrity.runner import patched, shadows
@@ -28,6 +29,7 @@ def check(evidence: Evidence) -> tuple[Finding, ...]:
     """Findings about removed, hidden, silenced and bent tests, and about the instruments that could do it unseen."""
     situation = Situation(evidence)
     causes = [*shadows(situation), *patched(situation), *hooks(situation), *settings(situation), *scripts(situation)]
+    causes += [f for f in make_targets(situation) if f.path not in {c.path for c in causes}]
     hidden = shadowed(situation)
     told = {f.path for f in hidden}
     effects = [

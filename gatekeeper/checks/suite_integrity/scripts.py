@@ -11,6 +11,7 @@ from gatekeeper.domain.finding import Finding, finding
 from gatekeeper.domain.instruments import InstrumentKind
 from gatekeeper.domain.ticket import PermitKind
 from gatekeeper.formats import pytest_settings
+from gatekeeper.formats.shell_checks import is_shell, lost_checks
 
 _BUILD = {"Makefile", "makefile", "GNUmakefile", "tox.ini", "noxfile.py", "package.json", "justfile", "Taskfile.yml"}
 _RUNNER = re.compile(
@@ -55,6 +56,9 @@ def scripts(situation: Situation) -> list[Finding]:
                 out.append(finding("VERIFY_SCRIPT_WEAKENED", f"{path}, which the suite runs, is gone.", path=path))
             continue
         lost = weaker(before, after)
+        if script and not lost and is_shell(path, before):
+            said = situation.permits((PermitKind.CHANGE_EXPECTATIONS, PermitKind.REMOVE_TESTS), path=path)
+            lost += [] if said else lost_checks(before, after)
         if script and changed.new is not None and changed.old.mode == "100755" and changed.new.mode == "100644":
             lost.append("it can no longer be executed")
         if lost:
@@ -121,7 +125,7 @@ def _order(lines: list[str]) -> list[str]:
     for line in lines:
         if _runs(line):
             return []
-        if re.match(r"(?:exit\b|exec\s)", line):
+        if re.match(r"(?:exit\b(?!\s+[1-9])|exec\s)", line):
             return ["it ends before the test runner starts"]
     return []
 
