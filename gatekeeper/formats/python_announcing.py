@@ -128,7 +128,7 @@ def _text(node: ast.expr) -> str:
             isinstance(part, ast.FormattedValue)
             and part.conversion == -1
             and part.format_spec is None
-            and ast.unparse(part.value) in _OWN_NAMES
+            and python_code.written(part.value) in _OWN_NAMES
         ):
             said += NAME
         else:

@@ -219,6 +219,18 @@ def imports(tree: ast.AST) -> dict[str, str]:
     return table
 
 
+def written(node: ast.AST) -> str:
+    """Source text of a tree, equal for equal trees; its dump where Python can not write it.
+
+    A text in an f-string may hold signs, put there by the source itself or by a value in the place of its name, that no
+    quotes are left for.
+    """
+    try:
+        return ast.unparse(node)
+    except ValueError:
+        return ast.dump(node)
+
+
 def dotted(node: ast.AST, names: dict[str, str]) -> str:
     """`a.b.c` with the first part resolved through the imports; empty for anything else."""
     parts: list[str] = []

@@ -97,7 +97,7 @@ def _facts(tree: ast.Module, *, test: bool) -> Iterator[str]:
             case ast.ClassDef():
                 for base in node.bases:
                     if python_code.dotted(base, names).rsplit(".", 1)[-1] in _ROOTS:
-                        yield f"derives from {ast.unparse(base)[:60]}"
+                        yield f"derives from {python_code.written(base)[:60]}"
                 if any(python_code.dotted(b, names) == "type" for b in node.bases):
                     yield "defines a metaclass"
             case ast.Constant(value=str() as text) if not test and ("pytest" in text.lower() or "unittest" in text):
@@ -127,7 +127,7 @@ def _called(node: ast.Call, names: dict[str, str]) -> Iterator[str]:
         yield f"calls {name}"
     elif name in ("setattr", "delattr", "object.__setattr__", "type.__setattr__") and node.args:
         if not (isinstance(node.args[0], ast.Name) and node.args[0].id in ("self", "cls", "instance")):
-            yield f"calls {name} on {ast.unparse(node.args[0])[:60]}"
+            yield f"calls {name} on {python_code.written(node.args[0])[:60]}"
     elif name == "getattr" and len(node.args) > 1:
         first = node.args[0]
         if isinstance(first, ast.Name) and first.id in names:

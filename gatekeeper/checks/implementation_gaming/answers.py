@@ -10,7 +10,7 @@ from gatekeeper.checks.implementation_gaming.modules import Module, Modules
 from gatekeeper.domain.finding import Finding, finding
 from gatekeeper.domain.verdict import Effect
 from gatekeeper.formats import python_code
-from gatekeeper.formats.python_code import Function, dotted
+from gatekeeper.formats.python_code import Function, dotted, written
 
 _FILES = re.compile(r"(?:^|\.)(?:open|Path|PurePath|read_text|read_bytes|glob|rglob|iterdir|listdir|walk|scandir|join|joinpath|files|load|resource_string)$")  # fmt: skip
 _HASHES = re.compile(r"hashlib\.\w+|zlib\.(?:crc32|adler32)|binascii\.crc32|hash|.*\.(?:hexdigest|digest)")
@@ -53,7 +53,7 @@ def _test_data(module: Module, modules: Modules) -> Iterator[Finding]:
         ):
             yield finding(
                 "TEST_DATA_READ", f"Library code refers to {value!r}, which belongs to the tests.", path=module.path,
-                line=getattr(node, "lineno", None), evidence=ast.unparse(node)[:300],
+                line=getattr(node, "lineno", None), evidence=written(node)[:300],
             )  # fmt: skip
             return
 
@@ -92,7 +92,7 @@ def _by_digest(module: Module, function: Function, earlier: set[str], tables: di
     if lookup or branch:
         yield finding(
             "ANSWERS_HARDCODED", f"{function.name}() digests its input and returns a stored answer for some digests.",
-            path=module.path, line=function.lineno, key=function.name, evidence=ast.unparse(calls[0])[:300],
+            path=module.path, line=function.lineno, key=function.name, evidence=written(calls[0])[:300],
         )  # fmt: skip
 
 
@@ -202,6 +202,6 @@ def _special_cases(
         if computed and returned and rows and len(hits) * 2 > len(rows):
             yield finding(
                 "ANSWERS_HARDCODED", f"{function.name}() first looks into `{name}`, whose inputs and results are those of the tests.",
-                path=module.path, line=table.lineno, key=name, evidence=ast.unparse(table)[:300],
+                path=module.path, line=table.lineno, key=name, evidence=written(table)[:300],
             )  # fmt: skip
             return

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from gatekeeper.checks.implementation_gaming.modules import Module, Modules
 from gatekeeper.domain.finding import Finding, finding
 from gatekeeper.domain.verdict import Effect
-from gatekeeper.formats.python_code import dotted, folded, functions, imports, walk
+from gatekeeper.formats.python_code import dotted, folded, functions, imports, walk, written
 
 _VALUES = {"list", "tuple", "dict", "set", "frozenset", "str", "bytes", "int", "float", "complex", "UserList", "UserDict", "UserString", "OrderedDict", "deque", "Decimal", "Fraction"}  # fmt: skip
 _FORGETS = {"sorted", "set", "frozenset", "len", "Counter", "abs", "round", "int", "bool", "min", "max", "sum", "lower", "upper", "casefold", "strip", "isclose", "type", "id", "any"}  # fmt: skip
@@ -54,9 +54,9 @@ def _loose_equality(module: Module, old: set[str]) -> Iterator[Finding]:
             if forgets is not None and ast.dump(method) not in old:
                 yield finding(
                     "LOOSE_EQUALITY",
-                    f"`{node.name}.{method.name}` compares {ast.unparse(forgets)[:80]!r} and not the value: a test that"
+                    f"`{node.name}.{method.name}` compares {written(forgets)[:80]!r} and not the value: a test that"
                     " compares results with == proves less than it says.",
-                    path=module.path, line=method.lineno, key=node.name, evidence=ast.unparse(method)[:300],
+                    path=module.path, line=method.lineno, key=node.name, evidence=written(method)[:300],
                 )  # fmt: skip
 
 
@@ -87,7 +87,7 @@ def _told_by_command_line(module: Module, old: set[str], names: dict[str, str]) 
                 "TEST_DETECTED",
                 "The code looks for a word of tests in how the process was started: it can tell that tests run and"
                 " behave only then.",
-                path=module.path, line=getattr(hit, "lineno", None), key="command line", evidence=ast.unparse(part)[:300],
+                path=module.path, line=getattr(hit, "lineno", None), key="command line", evidence=written(part)[:300],
             )  # fmt: skip
             return
 
@@ -128,7 +128,7 @@ def _told_by_variable(module: Module, modules: Modules, old: set[str], names: di
         yield finding(
             "TEST_DETECTED",
             f"The code reads the variable {name!r}" + (", which the tests set: it behaves otherwise only there." if set_by_tests else ": it can behave otherwise while tests run."),
-            path=module.path, line=getattr(node, "lineno", None), key=name, evidence=ast.unparse(node)[:300],
+            path=module.path, line=getattr(node, "lineno", None), key=name, evidence=written(node)[:300],
             effect=None if set_by_tests else Effect.ASKS,
         )  # fmt: skip
         return
@@ -147,6 +147,6 @@ def _empty_check(module: Module, modules: Modules) -> Iterator[Finding]:
             continue
         yield finding(
             "CHECK_IS_CONSTANT",
-            f"{node.name}() says {ast.unparse(body[0])[:60]!r} whatever it is asked, and the tests put a mock in its place.",
-            path=module.path, line=node.lineno, key=node.name, evidence=ast.unparse(node)[:300],
+            f"{node.name}() says {written(body[0])[:60]!r} whatever it is asked, and the tests put a mock in its place.",
+            path=module.path, line=node.lineno, key=node.name, evidence=written(node)[:300],
         )  # fmt: skip

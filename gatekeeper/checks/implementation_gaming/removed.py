@@ -16,7 +16,7 @@ from gatekeeper.domain.verdict import Effect
 from gatekeeper.errors import CouldNotCheck
 from gatekeeper.formats import python_code
 from gatekeeper.formats.python_behaviour import likeness
-from gatekeeper.formats.python_code import Definition, Function
+from gatekeeper.formats.python_code import Definition, Function, written
 from gatekeeper.formats.python_deprecations import announced, says_that_deprecated_things_go, says_to_go
 
 _ARROW = re.compile(r"\s*(?:->|=>|\u2192|\s+to\s+)\s*")
@@ -216,5 +216,5 @@ def _module(evidence: Evidence, modules: Modules, module: Module, everywhere: di
     if stubbed:
         yield finding(
             "FEATURE_STUBBED", f"{', '.join(n for n, _ in stubbed[:5])} no longer computes anything: the body is a constant, empty or not implemented.",
-            path=module.path, line=stubbed[0][1].lineno, key=" ".join(n for n, _ in stubbed), evidence=ast.unparse(stubbed[0][1])[:300],
+            path=module.path, line=stubbed[0][1].lineno, key=" ".join(n for n, _ in stubbed), evidence=written(stubbed[0][1])[:300],
         )  # fmt: skip

@@ -12,7 +12,7 @@ from gatekeeper.checks.implementation_gaming.modules import Module
 from gatekeeper.checks.implementation_gaming.warning_frames import frames_for_warnings
 from gatekeeper.domain.finding import Finding, finding
 from gatekeeper.domain.verdict import Effect
-from gatekeeper.formats.python_code import dotted, folded, imports, strings, walk
+from gatekeeper.formats.python_code import dotted, folded, imports, strings, walk, written
 from gatekeeper.records import dataclass
 
 _RUNNER_TEXT = re.compile(r"_?pytest(?:$|[._].*)|py\.test|PYTEST_\w*|_?unittest(?:$|\..*)|nose2?|TOX_\w+|_called_from_test|.*PYTEST_CURRENT_TEST.*|conftest(?:\.py)?", re.DOTALL)  # fmt: skip
@@ -61,7 +61,7 @@ def tricks(module: Module) -> list[Finding]:
         if old[mark] > 0:
             old[mark] -= 1
             continue
-        shown = ast.unparse(hit.node)[:300]
+        shown = written(hit.node)[:300]
         out.append(finding(hit.code, hit.message, path=module.path, line=getattr(hit.node, "lineno", None), evidence=shown, key=mark[1], effect=hit.effect))  # fmt: skip
     return sorted(out, key=lambda f: f.effect is not Effect.BLOCKS)
 

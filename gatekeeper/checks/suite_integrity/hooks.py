@@ -186,5 +186,5 @@ def _ignores(tree: ast.Module) -> list[tuple[ast.stmt, str]]:
                 named = isinstance(target, ast.Name) and target.id in ("collect_ignore", "collect_ignore_glob")
                 empty = isinstance(node.value, ast.List) and not node.value.elts
                 if named and not empty:
-                    out.append((node, f"{ast.unparse(target)} = {ast.unparse(node.value)[:120]}"))
+                    out.append((node, f"{python_code.written(target)} = {python_code.written(node.value)[:120]}"))
     return out

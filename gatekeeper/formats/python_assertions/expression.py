@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from enum import StrEnum
 
+from gatekeeper.formats.python_code import written
 from gatekeeper.records import dataclass, replace
 
 MAX_TEXT = 2000
@@ -145,7 +146,7 @@ def canonical(node: ast.AST) -> str:
     value = number(node)
     if value is not None:
         return repr(value)
-    return ast.unparse(node)[:MAX_TEXT]
+    return written(node)[:MAX_TEXT]
 
 
 def truth(node: ast.expr) -> bool | None:
@@ -322,7 +323,7 @@ def from_call(call: ast.Call, line: int) -> Iterator[Assertion]:
         )  # fmt: skip
     elif name in ("assertRaises", "assertRaisesRegex", "raises") and len(args) >= 2 and not _is_pattern(name, args):
         yield raised(
-            args[0], "regex" if name.endswith("Regex") else "", ast.unparse(ast.Tuple(args[1:], ast.Load())), call, line
+            args[0], "regex" if name.endswith("Regex") else "", written(ast.Tuple(args[1:], ast.Load())), call, line
         )
     elif name.lower().startswith(("assert", "_assert", "check_", "_check", "verify_", "expect_")):
         yield _made(Kind.CALL, canonical(call), "", 7, call, line)
@@ -353,7 +354,7 @@ def _made(
     tolerance: float | None = None, upper: bool = False, spelled: bool = False,
 ) -> Assertion:  # fmt: skip
     shape, words = _shape(shown)
-    text = ast.unparse(ast.fix_missing_locations(shown))[:300]
+    text = written(ast.fix_missing_locations(shown))[:300]
     return Assertion(kind, subject, expected, rank, text, line, State.LIVE, shape, words, tolerance, upper, spelled)
 
 

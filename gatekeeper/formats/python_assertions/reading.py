@@ -20,7 +20,7 @@ from gatekeeper.formats.python_assertions.expression import (
 from gatekeeper.formats.python_assertions.inlining import inlined, inlined_statement, values_of
 from gatekeeper.formats.python_assertions.reached import idle_lines
 from gatekeeper.formats.python_assertions.rows import looped_rows, rows_of
-from gatekeeper.formats.python_code import Function, imports, parse
+from gatekeeper.formats.python_code import Function, imports, parse, written
 from gatekeeper.formats.python_spelling import plain
 from gatekeeper.records import dataclass, field, replace
 
@@ -128,10 +128,15 @@ def _scope(
                 twice[name] = node.lineno
             seen.add(node.name)
             bodies[name] = _body(node, name, known)
-            autouse = any("autouse=True" in ast.unparse(d) for d in node.decorator_list) or node.name in (
+            autouse = any("autouse=True" in written(d) for d in node.decorator_list) or node.name in (
                 "setup_module", "setup_function", "setUp", "setUpClass", "setUpModule", "setup_method",
             )  # fmt: skip
             found += doubles(node, names, name, autouse)
+
+
+def body_of(node: Function, name: str, values: Mapping[str, ast.expr]) -> Body:
+    """One function; `values` are those that names at the top of its module stand for."""
+    return _body(node, name, values)
 
 
 def _body(node: Function, name: str, module: Mapping[str, ast.expr]) -> Body:
@@ -147,7 +152,7 @@ def _body(node: Function, name: str, module: Mapping[str, ast.expr]) -> Body:
         name,
         node.lineno,
         assertions,
-        "\n".join(ast.unparse(s) for s in statements),
+        "\n".join(written(s) for s in statements),
         tuple(r for r, _ in rows),
         tuple(i for _, i in rows),
         frozenset(read_names - arguments - stored),
@@ -227,13 +232,13 @@ def _walk(body: list[ast.stmt], known: Mapping[str, ast.expr], state: State) -> 
 def _statement(node: ast.stmt, known: Mapping[str, ast.expr], state: State) -> Iterator[Assertion]:
     if isinstance(node, ast.Assert):
         for a in from_condition(inlined(node.test, known), node.lineno):
-            yield replace(a, state=state, text=f"assert {ast.unparse(node.test)}"[:300])
+            yield replace(a, state=state, text=f"assert {written(node.test)}"[:300])
     elif isinstance(node, ast.Expr):
         value = node.value.value if isinstance(node.value, ast.Await) else node.value
         if isinstance(value, ast.Call):
             call = inlined(value, known)
             for a in from_call(call, node.lineno) if isinstance(call, ast.Call) else ():
-                yield replace(a, state=state, text=ast.unparse(value)[:300])
+                yield replace(a, state=state, text=written(value)[:300])
     elif isinstance(node, ast.If):
         sure = truth(node.test)
         inner = _worse(state, State.CONDITIONAL)
@@ -284,14 +289,14 @@ def _with(node: ast.With | ast.AsyncWith, known: Mapping[str, ast.expr], state: 
             continue
         name = last_name(call)
         if name in ("raises", "assertRaises", "assertRaisesRegex", "warns", "assertWarns") and call.args:
-            pattern = next((ast.unparse(k.value) for k in call.keywords if k.arg == "match"), "")
+            pattern = next((written(k.value) for k in call.keywords if k.arg == "match"), "")
             if name == "assertRaisesRegex" and len(call.args) > 1:
-                pattern = ast.unparse(call.args[1])
+                pattern = written(call.args[1])
             body = "; ".join(canonical(inlined_statement(_plain(s, call.args[0]), known)) for s in node.body)
             made = raised(call.args[0], pattern, body, ast.Call(call.func, call.args, call.keywords), node.lineno)
             if _kinds(call.args[0]) & _CATCHING and any(isinstance(s, ast.Assert) for s in node.body):
                 made = replace(made, rank=min(made.rank, 2))  # that an assertion of the test fails says little
-            yield replace(made, state=state, text=f"with {ast.unparse(call)}: {body}"[:300])
+            yield replace(made, state=state, text=f"with {written(call)}: {body}"[:300])
             if _kinds(call.args[0]) & _CATCHING:
                 inner = _worse(inner, State.SWALLOWED)
         elif name in ("suppress", "ignored") and {last_name(a) for a in call.args} & _CATCHING:

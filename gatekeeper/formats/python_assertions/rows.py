@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from gatekeeper.formats.python_assertions.expression import MAX_TEXT, canonical, last_name
 from gatekeeper.formats.python_assertions.inlining import inlined
-from gatekeeper.formats.python_code import Function
+from gatekeeper.formats.python_code import Function, written
 
 
 def rows_of(node: Function, module: Mapping[str, ast.expr]) -> list[tuple[str, str]]:
@@ -23,7 +23,7 @@ def rows_of(node: Function, module: Mapping[str, ast.expr]) -> list[tuple[str, s
         for at, row in enumerate(values.elts if isinstance(values, (ast.List, ast.Tuple, ast.Set)) else []):
             label = _label(ids[at]) if at < len(ids) else ""
             if isinstance(row, ast.Call) and last_name(row) == "param":
-                marks = " ".join(ast.unparse(k.value) for k in row.keywords if k.arg == "marks")
+                marks = " ".join(written(k.value) for k in row.keywords if k.arg == "marks")
                 if "skip" in marks or "xfail" in marks:
                     continue
                 named = next((_label(k.value) for k in row.keywords if k.arg == "id"), "")

@@ -173,7 +173,7 @@ def _bound(node: ast.stmt) -> Iterator[tuple[str, ast.expr | None]]:
             yield alias.asname or alias.name, None
     elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
         call = node.value
-        name = ast.unparse(call.func)[:60] if len(call.args) <= 3 else ""
+        name = python_code.written(call.func)[:60] if len(call.args) <= 3 else ""
         first = python_code.folded(call.args[0]) if call.args else None
         if name in ("globals().pop", "vars().pop", "globals().__delitem__") and first:
             yield first, None
@@ -189,7 +189,7 @@ def _target(node: ast.expr) -> str:
     if (
         isinstance(node, ast.Subscript)
         and isinstance(node.value, ast.Call)
-        and ast.unparse(node.value)[:20] in ("globals()", "vars()", "locals()")
+        and python_code.written(node.value)[:20] in ("globals()", "vars()", "locals()")
     ):
         return python_code.folded(node.slice) or ""
     return ""

@@ -202,3 +202,14 @@ def test_a_row_that_is_written_otherwise_stands_for_one_alone() -> None:
     old = two.replace("ROWS", f"({ZONED}, 'a'), ({ZONED.replace('False', 'True')}, 'a')")
     assert judged(old, two.replace("ROWS", f"({OTHERWISE}, 'a'), (1, 'b')"), HELD) == [("PARAMETERS_SHRUNK", Effect.BLOCKS)]  # fmt: skip
     assert judged(old, two.replace("ROWS", f"({OTHERWISE}, 'a')"), HELD) == [("PARAMETERS_SHRUNK", Effect.BLOCKS)]
+
+
+WHOLE = "def test_a():\n    with pytest.raises(ValueError) as caught:\n        hail(3)\n    assert str(caught.value) == 'no such thing: 3'\n"
+IN_PART = "def test_a():\n    with pytest.raises(ValueError, match='no such thing: 3'):\n        hail(3)\n"
+
+
+def test_a_message_asked_for_in_part_goes_to_a_person_while_the_whole_holds() -> None:
+    assert judged(WHOLE, IN_PART, HELD) == [(REMOVED, Effect.ASKS)]
+    assert judged(WHOLE, IN_PART, MOVED) == [(REMOVED, Effect.BLOCKS)]
+    assert judged(WHOLE, IN_PART.replace(": 3'", "'"), HELD) == [(REMOVED, Effect.BLOCKS)]
+    assert judged(WHOLE, IN_PART.replace(", match='no such thing: 3'", ""), HELD) == [(REMOVED, Effect.BLOCKS)]

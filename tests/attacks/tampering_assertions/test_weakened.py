@@ -237,3 +237,13 @@ def test_a_collaborator_replaced_passes(old: str, patch: str) -> None:
 )
 def test_a_mock_beside_the_real_code_passes(new: str) -> None:
     assert codes(EQ, new) == []
+
+
+JOINED = "def test_a():\n    sep = '\\u200d'\n    assert area(2, 3) == f'{load(sep)}'\n"
+
+
+@pytest.mark.parametrize("test", [JOINED, JOINED.replace("u200d", "n")])
+def test_a_text_that_python_can_not_write_back_is_compared_all_the_same(test: str) -> None:
+    """What stands in an f-string, or is put there for its name, may hold signs that no quotes are left for."""
+    assert codes(test, test + "\n\ndef test_b():\n    assert area(1, 1) == 1\n") == []
+    assert codes(test, test.replace("area(2, 3) ==", "area(2, 3) or")) != []

@@ -447,3 +447,62 @@ def test_a_test_of_its_own_modules_function_goes_with_that(judge, base, rest, fo
         {T: base, "m.py": "f = int"}, {T: rest, "m.py": "f = float"}, was=was, now={other: "passed"}, restored=was_red
     )
     assert "TEST_REMOVED" in seen
+
+
+REFUSED = "import pytest\n\n@pytest.mark.parametrize('value', ['', 0, 'never'])\ndef test_v(value):\n    with pytest.raises(ValueError):\n        f(value)\n"
+
+
+@pytest.mark.parametrize(
+    ("goal", "effect"),
+    [
+        ("DateTime field: allow timestamp 0.", "asks"),
+        ("Make it faster. Zero (0) is to be accepted; 0 was refused. Accept 0 as well.", "asks"),
+        ("Do not allow 0.", "blocks"),
+        ("Allow 0.5 and 10.", "blocks"),
+        ("Allow everything.", "blocks"),
+        ("Speed up f for 0.", "blocks"),
+    ],
+)
+def test_a_row_of_what_the_ticket_allows_goes_to_a_person(judge, goal, effect):
+    ids = {f"{T}::test_v[{v}]": "passed" for v in ("", "0", "never")}
+    left = {i: o for i, o in ids.items() if "[0]" not in i}
+    base, merged = {"m.py": "f = int\n", T: REFUSED}, {"m.py": "f = str\n", T: REFUSED.replace(" 0,", "")}
+    runs = {"was": ids, "now": left, "restored": ids | {f"{T}::test_v[0]": "failed"}}
+    found = judge(base, merged, **runs, goal=goal)
+    assert {c: f.effect.value for c, f in found.items()} == {"PARAMETERS_REMOVED": effect}
+    # One that the ticket does not speak of goes along.
+    more = {"was": ids, "now": {f"{T}::test_v[]": "passed"}, "restored": runs["restored"]}
+    rest = {"m.py": "f = str\n", T: REFUSED.replace(" 0, 'never'", "")}
+    assert judge(base, rest, **more, goal=goal)["PARAMETERS_REMOVED"].effect.value == "blocks"
+
+
+def test_a_row_that_stood_there_twice_goes(judge):
+    twice = ROWS.replace("(2, 7)]", "(2, 7), (1, 2)]")
+    ids = {f"{T}::test_v[{v}]": "passed" for v in ("1-20", "2-7", "1-21")}
+    left = {f"{T}::test_v[{v}]": "passed" for v in ("1-2", "2-7")}
+    code = {"m.py": "f = int\n"}
+    assert not judge({**code, T: twice}, {**code, T: ROWS}, was=ids, now=left, restored=ids)
+    one = ROWS.replace(", (2, 7)", "")
+    assert set(judge({**code, T: twice}, {**code, T: one}, was=ids, now={f"{T}::test_v[1-2]": "passed"}, restored=ids)) == {"PARAMETERS_REMOVED"}  # fmt: skip
+    # The same value in another list is another row.
+    crossed = ROWS.replace("'a, b', [(1, 2), (2, 7)])", "'a', [1, 2])\n@pytest.mark.parametrize('b', [1, 3])")
+    all_of = {f"{T}::test_v[{b}-{a}]": "passed" for a in (1, 2) for b in (1, 3)}
+    fewer = {i: o for i, o in all_of.items() if "[3" in i}
+    assert set(judge({**code, T: crossed}, {**code, T: crossed.replace("[1, 3]", "[3]")}, was=all_of, now=fewer, restored=all_of)) == {"PARAMETERS_REMOVED"}  # fmt: skip
+    failing = ids | {f"{T}::test_v[1-21]": "failed"}
+    assert judge({**code, T: twice}, {**code, T: ROWS}, was=ids, now=left, restored=failing)
+
+
+def test_rows_that_a_new_one_shifts_do_not_make_an_exchange_worse(judge):
+    rows = "import pytest\n\n@pytest.mark.parametrize('a, b', [(1, 2), (3, 7), (Big(), 9)])\ndef test_v(a, b):\n    assert f(a) == b\n"
+    more = rows.replace("(3, 7)", "(2, 5), (3, 8)")
+    ids = {f"{T}::test_v[{v}]": "passed" for v in ("1-2", "3-7", "a2-9")}
+    now = {f"{T}::test_v[{v}]": "passed" for v in ("1-2", "2-5", "3-8", "a3-9")}
+    runs = {"was": ids, "now": now, "restored": ids | {f"{T}::test_v[3-7]": "failed"}}
+    base, merged = {"m.py": "f = int\n", T: rows}, {"m.py": "f = str\n", T: more}
+    assert set(judge(base, merged, **runs)) == {"EXPECTATION_FOLLOWS_CODE"}
+    # Another input in its place is another matter.
+    assert set(judge(base, {"m.py": "f = str\n", T: more.replace("(3, 8)", "(4, 8)")}, **runs)) == {
+        "PARAMETERS_REMOVED"
+    }
+    assert set(judge(base, merged, **runs | {"was": ids | {f"{T}::test_v[3-7]": "failed"}})) == {"PARAMETERS_REMOVED"}
