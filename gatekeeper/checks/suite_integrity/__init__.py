@@ -16,6 +16,7 @@ from gatekeeper.checks.suite_integrity.outcomes import shadowed, silenced
 from gatekeeper.checks.suite_integrity.runner import patched, shadows
 from gatekeeper.checks.suite_integrity.scripts import scripts
 from gatekeeper.checks.suite_integrity.settings import settings
+from gatekeeper.checks.suite_integrity.silent_sources import silent_sources
 from gatekeeper.checks.suite_integrity.situation import Situation
 from gatekeeper.checks.suite_integrity.vanished import vanished
 from gatekeeper.domain.evidence import Evidence
@@ -33,7 +34,9 @@ def check(evidence: Evidence) -> tuple[Finding, ...]:
     hidden = shadowed(situation)
     told = {f.path for f in hidden}
     effects = [
-        f for f in (*vanished(situation), *silenced(situation)) if not (f.code == "TEST_HIDDEN" and f.path in told)
+        f
+        for f in (*vanished(situation), *silenced(situation), *silent_sources(situation))
+        if not (f.code == "TEST_HIDDEN" and f.path in told)
     ]
     told |= {f.path for f in effects}
     effects += [f for f in (*bent(situation), *in_code(situation)) if f.path not in told]
