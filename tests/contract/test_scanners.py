@@ -220,6 +220,42 @@ def test_text_is_told_without_its_secrets(secrets):
     assert told[1:] == tuple(texts[1:])
 
 
+NETRC = "machine artifacts.shop.test\n  login ci-bot\n  password {}\n"
+KEY = "sk-ant-" + "api03-lNE9XFdC-yreIogLe3pOsxVZSo0jR2z3fV-Kmt-z95IOmFGNEBgEolOGSE6MsaUFs2gdjkTFYDki4i"
+
+
+def test_passwords_of_netrc_files_and_tokens_in_hexadecimal_digits(secrets):
+    digits = KEY.encode().hex()
+    found = secrets.scan(
+        targets(
+            {
+                "ci/netrc": NETRC.format("dK1VZSJpFes" + "Ne8OKlUHTOf"),
+                "hex.py": f"\nK = '{digits}'\n",
+                "upper.py": f"K = 0x{digits.upper()}\n",
+                "split.py": f"K = ('{digits[:80]}'\n     '{digits[80:]}')\nx = 1\n",
+            }
+        )
+    )
+    assert found.verified
+    assert {(h.path, h.line) for h in found.hits} == {("ci/netrc", 3), ("hex.py", 2), ("upper.py", 1), ("split.py", 1)}
+    assert digits not in secrets.redact([f"seen: {digits}"])[0]
+
+
+def test_digests_and_stand_ins_are_no_secrets(secrets):
+    import hashlib
+
+    sums = "".join(f"{hashlib.sha512(bytes([n])).hexdigest()}  file{n}\n" for n in range(50))
+    prose = "The machine learning default login is in the docs; the user changes a password there.\n"
+    text = b"hello, this is plain text of no meaning".hex()
+    found = secrets.scan(
+        targets(
+            {"SUMS": sums, "a.md": prose, "netrc.example": NETRC.format("your-password"), "t.py": f"T = '{text}'\n"}
+        )
+    )
+    assert found.verified
+    assert found.hits == ()
+
+
 def test_text_that_kills_the_scanner_is_withheld_whole(secrets, monkeypatch):
     secrets.load()
     os.kill(secrets._ready().pid, signal.SIGKILL)

@@ -18,7 +18,7 @@ from gatekeeper.adapters.kingfisher_scanner.views import View, views
 OWN = frozenset(
     f"gatekeeper.{name}"
     for name in (
-        "private-key", "assigned", "settings-line", "connection-string", "jwt", "bearer",
+        "private-key", "assigned", "settings-line", "connection-string", "netrc", "jwt", "bearer",
         "model-provider-key", "code-host-token", "service-token", "aws-key-id",
     )
 )  # fmt: skip
@@ -76,7 +76,9 @@ class SecretEngine:
             secrets |= {secret for _, secret, _ in _real(self._found(view), view)}
         # The longest first: one may hold another.
         for secret in sorted(secrets, key=len, reverse=True):
-            text = text.replace(secret, _redacted(secret))
+            digits = secret.encode("utf-8", "replace").hex()
+            for written in (secret, digits, digits.upper()):
+                text = text.replace(written, _redacted(secret))
         return text
 
     def _found(self, view: View, data: bytes | None = None, path: str | None = None) -> list[Any]:

@@ -15,6 +15,7 @@ GENERIC = frozenset(
         "gatekeeper.assigned",
         "gatekeeper.settings-line",
         "gatekeeper.connection-string",
+        "gatekeeper.netrc",
         "betterleaks.generic-credential-uri",
     }
 )

@@ -1,4 +1,4 @@
-"""Other readings of the same bytes, so that a token cannot hide behind invisible characters or split literals."""
+"""Other readings of the same bytes, so that a token cannot hide behind invisible characters, split literals or names."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ _INVISIBLE = re.compile(
 _SPLIT = re.compile(
     r"""(?<=[\w+/=.-])(["'])[ \t]{0,8}(?:[+.\\][ \t]{0,8})?(?:\r?\n[ \t]{0,80})?(?:[+.][ \t]{0,8})?[bfruBFRU]{0,2}\1(?=[\w+/=.-])"""
 )
+_HEX = re.compile(r"(?<![0-9a-fA-F])(?:[2-7][0-9a-fA-F]){16,}(?![0-9a-fA-F])")
+"""Letters and signs written as pairs of hexadecimal digits; a digest of any length hardly ever reads as text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,13 @@ def views(data: bytes) -> Iterator[View]:
     joined = _without(_SPLIT, stripped.text if stripped is not None and not stripped.removed else text)
     if joined is not None:
         yield View(joined.text, joined.removed, joined=True)
+    last = joined or View(text)
+    written_out = _HEX.sub(_read_hex, last.text)
+    if written_out != last.text:
+        yield View(written_out, last.removed, joined=True)
+    folded = _folded(last.text if not last.removed else text)
+    if folded is not None:
+        yield folded
 
 
 def _decode(data: bytes) -> str | None:
@@ -57,6 +66,25 @@ def _decode(data: bytes) -> str | None:
             return data.decode("utf-16-be", "replace")
         return None
     return data.decode("utf-8", "replace")
+
+
+def _read_hex(found: re.Match[str]) -> str:
+    """The text that the digits stand for, as long as they are, or the digits where it is none that can be printed."""
+    read = bytes.fromhex(found.group()).decode("latin-1")
+    return f" {read}".ljust(len(found.group())) if read.isascii() and read.isprintable() else found.group()
+
+
+def _folded(text: str) -> View | None:
+    """What expressions of constants make, each on its own line behind what stands in front of it there."""
+    from gatekeeper.adapters.kingfisher_scanner.folding import folded_texts
+
+    starts = [0, *(found.end() for found in re.finditer("\n", text))]
+    lines = [""] * len(starts)
+    for offset, value in folded_texts(text):
+        number = bisect_right(starts, offset) - 1
+        before = text[max(starts[number], offset - 80) : offset]
+        lines[number] += f"{before}'{' '.join(value.splitlines())}' "
+    return View("\n".join(lines), joined=True) if any(lines) else None
 
 
 def _without(pattern: re.Pattern[str], text: str) -> View | None:
