@@ -123,7 +123,7 @@ def _notes(path: str, added: list[tuple[int, str]]) -> Iterator[Finding]:
     if note is not None:
         yield finding(
             "NOTE_TO_REVIEWER", "Text of the change gives orders to whoever judges it.", path=path, line=note.line,
-            evidence=note.text, effect=Effect.ASKS if note.quoted else None, key="note",
+            evidence=note.text, effect=Effect.ASKS if note.quoted or note.doubtful else None, key="note",
         )  # fmt: skip
 
 
@@ -137,7 +137,7 @@ def _messages(evidence: Evidence) -> Iterator[Finding]:
         if note is not None and not note.quoted:
             yield finding(
                 "NOTE_TO_REVIEWER", f"The text of {where} gives orders to whoever judges the change.",
-                evidence=note.text, key=f"note {where}",
+                evidence=note.text, effect=Effect.ASKS if note.doubtful else None, key=f"note {where}",
             )  # fmt: skip
         grave = [c for c in hidden_characters(body) if c.kind in ("bidi", "tag", "selector")]
         if grave:
