@@ -61,6 +61,13 @@ def replaced_commands(tree: ast.Module) -> dict[str, int]:
     return found
 
 
+def versioned(tree: ast.Module) -> bool:
+    """True where the only commands that are replaced are those of versioneer, as it says itself."""
+    told = [n.value for n in python_code.walk(tree) if isinstance(n, ast.keyword) and n.arg == "cmdclass"]
+    others = [n for n in python_code.walk(tree) if isinstance(n, ast.Constant) and n.value == "cmdclass"]
+    return bool(told) and not others and all(ast.unparse(v) == "versioneer.get_cmdclass()" for v in told)
+
+
 def doubtful(tree: ast.Module) -> dict[str, int]:
     """Lines of what may reach other code in a way that cannot be followed, by a word for it."""
     names = python_code.imports(tree)

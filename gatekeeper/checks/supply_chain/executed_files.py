@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import ast
 
-from gatekeeper.checks.supply_chain.build_scripts import BUILD_SCRIPTS, RUNNERS
+from gatekeeper.checks.supply_chain.build_calls import doubtful, starters
+from gatekeeper.checks.supply_chain.build_reach import modules_run
+from gatekeeper.checks.supply_chain.build_scripts import BUILD_SCRIPTS
+from gatekeeper.checks.supply_chain.hook_files import modules_asked
 from gatekeeper.checks.supply_chain.version_files import files_run, is_fact
 from gatekeeper.domain.evidence import Evidence
 from gatekeeper.domain.finding import Finding, finding
@@ -29,17 +32,41 @@ def code_run_by_build(evidence: Evidence) -> tuple[Finding, ...]:
         kept = python_code.parse(text(evidence.merged, name))
         if script is None or kept is None:
             continue
+        shadowed = any(p in evidence.merged.entries for p in ("typing.py", "typing/__init__.py"))
         (run, spoken), (still, named) = _run_by(script), _run_by(kept)
         for changed in evidence.change.paths:
             path = changed.path
             sure = path in run & still
             if path in BUILD_SCRIPTS or not (sure or set(path.split("/")) <= spoken & named):
                 continue
-            more = _more(text(evidence.base, path), text(evidence.merged, path))
+            more = _more(text(evidence.base, path), text(evidence.merged, path), shadowed)
             if more:
                 said = f"{name} {'runs' if sure else 'may run'} {path} while the package is built, and it {more}."
                 found.append(finding("BUILD_HOOK_ADDED", said, path=path, effect=None if sure else Effect.ASKS))
     return tuple(found)
+
+
+def code_imported_by_build(evidence: Evidence) -> tuple[Finding, ...]:
+    """One finding for each module of the project that a build script imports and that starts more on import than before."""
+    if not any(c.path.endswith((".py", ".toml", ".cfg")) and c.new is not None for c in evidence.change.paths):
+        return ()
+    found: list[Finding] = []
+    trees = (evidence.base, evidence.merged)
+    pairs = [(name, [python_code.parse(text(t, name)) for t in trees]) for name in BUILD_SCRIPTS]
+    pairs.append(("The lookup of a version", [_importing(modules_asked(t)) for t in trees]))
+    for name, (old, new) in pairs:
+        before = modules_run(evidence.base, old) if old is not None else {}
+        for path, words in modules_run(evidence.merged, new).items() if new is not None else ():
+            more = sorted(words - before.get(path, set()))
+            if more:
+                said = f"{name} imports {path} while the package is built, and that runs {', '.join(more)[:200]}."
+                effect = None if path not in evidence.base.entries else Effect.ASKS
+                found.append(finding("BUILD_HOOK_ADDED", said, path=path, effect=effect))
+    return tuple(found)
+
+
+def _importing(modules: tuple[str, ...]) -> ast.Module:
+    return ast.Module([ast.Import([ast.alias(name)]) for name in modules], [])
 
 
 def _run_by(script: ast.Module) -> tuple[set[str], set[str]]:
@@ -56,7 +83,7 @@ def _run_by(script: ast.Module) -> tuple[set[str], set[str]]:
     return told, {part for word in spoken for part in word.replace("\\", "/").split("/") if part}
 
 
-def _more(before: str | None, after: str | None) -> str | None:
+def _more(before: str | None, after: str | None, shadowed: bool) -> str | None:
     """What the file does now and did not do before; None where it only says other things, or was no Python."""
     old, new = python_code.parse(before), python_code.parse(after)
     if after is None or (before is not None and old is None):
@@ -68,12 +95,12 @@ def _more(before: str | None, after: str | None) -> str | None:
     if fresh:
         return f"calls {', '.join(fresh)[:200]} now"
     tame = old is None or all(map(is_fact, old.body))
-    return "holds more than constants now" if tame and not _computes(new) else None
+    typing = shadowed and any(isinstance(row, ast.ImportFrom) and row.module == "typing" for row in new.body)
+    return "holds more than constants now" if tame and (typing or not _computes(new)) else None
 
 
 def _starts(tree: ast.Module) -> set[str]:
-    names = python_code.imports(tree)
-    return {c for n in python_code.walk(tree) if isinstance(n, ast.Call) and (c := python_code.dotted(n.func, names)) in RUNNERS}  # fmt: skip
+    return {*starters(tree), *doubtful(tree)}
 
 
 def _computes(module: ast.Module) -> bool:

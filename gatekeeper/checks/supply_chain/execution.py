@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from gatekeeper.checks.supply_chain.build_scripts import BUILD_SCRIPTS
 from gatekeeper.checks.supply_chain.ci_lines import changed_lines
-from gatekeeper.checks.supply_chain.executed_files import code_run_by_build
+from gatekeeper.checks.supply_chain.executed_files import code_imported_by_build, code_run_by_build
 from gatekeeper.checks.supply_chain.hook_files import changed_hook_files
 from gatekeeper.checks.supply_chain.images import changed_images, is_compose, is_container_file
 from gatekeeper.checks.supply_chain.installs import changed_installs
@@ -46,7 +46,11 @@ _BACKSLASH = re.compile(r"\\\r?\n")
 
 def changed_execution(evidence: Evidence) -> tuple[Finding, ...]:
     """Build hooks, start-up hooks, install scripts, actions, images and downloads piped into a shell."""
-    out: list[Finding] = [*code_run_by_build(evidence), *changed_hook_files(evidence), *changed_start_files(evidence)]
+    out: list[Finding] = [
+        *code_run_by_build(evidence),
+        *changed_hook_files(evidence),
+        *changed_start_files(evidence),
+    ]
     for changed in evidence.change.paths:
         if changed.new is None or changed.new.mode[:3] != "100":
             continue
@@ -70,7 +74,9 @@ def changed_execution(evidence: Evidence) -> tuple[Finding, ...]:
         out += changed_registries(path, before, after)
         ci = _is_ci(path)
         if ci or is_container_file(path) or name.endswith(".sh") or name in ("makefile", "justfile", *OPENED):
-            out += _downloads(path, before, after)
+            piped = _downloads(path, before, after)
+            # Beside CI, a documented installer of a known tool is nothing to ask about.
+            out += piped if name not in OPENED else (f for f in piped if f.effect is not Effect.ASKS)
             out += changed_lines(path, before, after)
             out += changed_installs(evidence, path, before, after, ci=ci)
         if ci:
@@ -83,6 +89,8 @@ def changed_execution(evidence: Evidence) -> tuple[Finding, ...]:
             or name in ("makefile", "justfile")
         ):
             out += changed_images(evidence, path, before, after, ci=ci)
+    if all(f.code != "BUILD_HOOK_ADDED" for f in out):
+        out += code_imported_by_build(evidence)
     return tuple(out)
 
 
@@ -155,6 +163,10 @@ def _actions(evidence: Evidence, path: str, before: str, after: str) -> Iterable
     strict = bool(everywhere) and all(
         _SHA.fullmatch(u.partition("@")[2]) for u in everywhere if not u.startswith(("./", "docker:"))
     )
+    # Where a repository takes its actions by the tag of a version, one more by such a tag is how it works.
+    by_tag = any(
+        re.fullmatch(r"v?\d[\w.-]*", ref) for u in everywhere if not _SHA.fullmatch(ref := u.partition("@")[2])
+    )
     permitted = any(matches(g, path) for p in evidence.ticket.permits_of(PermitKind.CHANGE_CI) for g in p.paths)
     bad, foreign = [], []
     for use in sorted(new - everywhere):
@@ -166,7 +178,7 @@ def _actions(evidence: Evidence, path: str, before: str, after: str) -> Iterable
         if not pinned and (was is None or _SHA.fullmatch(was)) and (strict or was is not None or ref in ("main", "master", "HEAD", "latest", "")):  # fmt: skip
             bad.append(use)
         elif was is None and owner.split("/")[0].lower() not in {
-            *(u.split("/")[0].lower() for u in everywhere), *(_KNOWN_OWNERS if pinned else _PLATFORM),
+            *(u.split("/")[0].lower() for u in everywhere), *(_KNOWN_OWNERS if pinned or (by_tag and re.fullmatch(r"v?\d[\w.-]*", ref)) else _PLATFORM),
         }:  # fmt: skip
             foreign.append(use)
     if bad:

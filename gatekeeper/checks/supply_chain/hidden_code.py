@@ -9,6 +9,7 @@ import ast
 from collections.abc import Iterator
 
 from gatekeeper.checks.supply_chain.build_scripts import BUILD_SCRIPTS
+from gatekeeper.checks.supply_chain.loaders import odd_loads
 from gatekeeper.domain.evidence import Evidence
 from gatekeeper.domain.finding import Finding, finding
 from gatekeeper.domain.tree import text
@@ -30,6 +31,8 @@ def hidden_code(evidence: Evidence) -> tuple[Finding, ...]:
     # Code may move from one file to another.
     trees = (python_code.parse(text(evidence.base, c.path)) for c in evidence.change.paths if c.path.endswith(".py"))
     run = {ast.dump(n.args[0]) for tree in trees if tree is not None for n in _of_texts(tree)}
+    old = (python_code.parse(text(evidence.base, c.path)) for c in evidence.change.paths if c.path.endswith(".py"))
+    moved = {ast.dump(n) for tree in old if tree is not None for _, n in odd_loads(evidence.base, tree)}
     for changed in evidence.change.paths:
         if changed.new is None or not changed.path.endswith((".py", ".pyi", ".pth")):
             continue
@@ -46,6 +49,17 @@ def hidden_code(evidence: Evidence) -> tuple[Finding, ...]:
             if _library(changed.path)
             else []
         )
+        if not fresh and not unseen and _library(changed.path):
+            had = {ast.dump(n) for _, n in odd_loads(evidence.base, before)} if before is not None else set()
+            odd = [(said, n) for said, n in odd_loads(evidence.merged, after) if ast.dump(n) not in had | moved]
+            if odd:
+                said, node = odd[0]
+                found.append(
+                    finding(
+                        "CODE_CARRIED_AS_DATA", f"{changed.path} has {said}.", path=changed.path, line=getattr(node, "lineno", 1),
+                        evidence=ast.unparse(node)[:300], key="loaded", effect=Effect.ASKS,
+                    )
+                )  # fmt: skip
         if fresh or unseen:
             what = "code that stands in it only encoded" if fresh else "a text as code that does not stand there"
             found.append(

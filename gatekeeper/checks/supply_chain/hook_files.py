@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import configparser
 import tomllib
 from collections.abc import Iterable
@@ -13,6 +14,7 @@ from gatekeeper.domain.evidence import Evidence
 from gatekeeper.domain.finding import Finding, finding
 from gatekeeper.domain.tree import Tree, text
 from gatekeeper.domain.verdict import Effect
+from gatekeeper.formats import python_code
 from gatekeeper.formats.python_requirements import MAX_TEXT
 
 _SETTINGS = frozenset({"pyproject.toml", "hatch.toml", "setup.cfg"})
@@ -76,7 +78,8 @@ def _named(tree: Tree) -> dict[str, str]:
     getter = _table(_table(tool, "pdm"), "version")
     if getter.get("source") == "call" and isinstance(getter.get("getter"), str):
         found["tool.pdm.version.getter"] = _module(tree, str(getter["getter"]).partition(":")[0])
-    command = _commands(text(tree, "setup.cfg"))
+    cfg = _parsed(text(tree, "setup.cfg"))
+    command = _commands(cfg)
     if command:
         found["setup.cfg cmdclass"] = _module(tree, command.rpartition(".")[0])
     # A script at the root is looked at by its name.
@@ -92,13 +95,46 @@ def _module(tree: Tree, name: str) -> str:
     )
 
 
-def _commands(content: str | None) -> str:
-    """`package.module.Class` of the first command that setup.cfg replaces."""
+def modules_asked(tree: Tree) -> tuple[str, ...]:
+    """Modules that setuptools imports to learn a value, because it cannot read it from their text."""
+    dynamic = _table(_table(_table(_toml(text(tree, "pyproject.toml")), "tool"), "setuptools"), "dynamic")
+    told = [str(_table(dynamic, key).get("attr") or "") for key in dynamic]
+    said = _parsed(text(tree, "setup.cfg")).get("metadata", "version", fallback="") or ""
+    told += [said.strip().removeprefix("attr:").strip()] if said.strip().startswith("attr:") else []
+    parts = [attribute.rpartition(".") for attribute in told]
+    return tuple(module for module, _, name in parts if module and not _literal(tree, _module(tree, module), name))
+
+
+def _literal(tree: Tree, path: str, name: str) -> bool:
+    """True where setuptools reads the value from the text of the module; else it imports the module."""
+    module = python_code.parse(text(tree, path))
+    for row in module.body if module is not None else ():
+        targets = row.targets if isinstance(row, ast.Assign) else [row.target] if isinstance(row, ast.AnnAssign) else []
+        if any(isinstance(t, ast.Name) and t.id == name for t in targets):
+            return isinstance(row, ast.Assign | ast.AnnAssign) and row.value is not None and _is_value(row.value)
+    return False
+
+
+def _is_value(node: ast.expr) -> bool:
+    try:
+        ast.literal_eval(node)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return False
+    return True
+
+
+def _parsed(content: str | None) -> configparser.RawConfigParser:
+    """setup.cfg; empty where it cannot be read."""
     parser = configparser.RawConfigParser(strict=False)
     try:
         parser.read_string((content or "")[:MAX_TEXT])
-    except configparser.Error:
-        return ""
+    except (configparser.Error, AttributeError, TypeError):
+        return configparser.RawConfigParser()
+    return parser
+
+
+def _commands(parser: configparser.RawConfigParser) -> str:
+    """`package.module.Class` of the first command that setup.cfg replaces."""
     rows = parser.get("options", "cmdclass", fallback="").strip().splitlines()
     return rows[0].partition("=")[2].strip() if rows else ""
 

@@ -22,9 +22,26 @@ def fetches_and_runs(call: ast.Call) -> bool:
     return bool(_SHELL.search(said)) or bool(_FETCHES.search(said) and re.search(r"&&|;|\n", said))
 
 
-def _line(call: ast.Call) -> str | None:
+def reads_git(call: ast.Call) -> bool:
+    """True for a line of words that asks git for a version, and for nothing that git would start or write."""
+    line = _line(call, also=("stderr", "stdout", "text", "universal_newlines", "encoding", "capture_output", "timeout"))
+    words = (line or "").split(" ")
+    return (
+        words[:1] == ["git"]
+        and words[1:2] in (["describe"], ["rev-parse"], ["rev-list"])
+        and all(
+            re.fullmatch(
+                r"--?(?:tags|always|dirty(?:=[\w.+-]+)?|long|short(?:=\d+)?|abbrev(?:=\d+)?|match|exact-match|first-parent|count|verify|HEAD|[0-9])|HEAD|[\w.*\[\]-]+",
+                w,
+            )
+            for w in words[2:]
+        )
+    )
+
+
+def _line(call: ast.Call, also: tuple[str, ...] = ()) -> str | None:
     """The line with `{}` for values that are looked up; None where a part of it is made in another way."""
-    if not call.args or any(k.arg not in ("shell", "check", "cwd") for k in call.keywords):
+    if not call.args or any(k.arg not in ("shell", "check", "cwd", *also) for k in call.keywords):
         return None
     first = call.args[0]
     if isinstance(first, ast.List | ast.Tuple):

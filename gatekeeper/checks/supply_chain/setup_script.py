@@ -5,9 +5,17 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
-from gatekeeper.checks.supply_chain.build_calls import doubtful, programs, replaced_commands, starters, texts_run
+from gatekeeper.checks.supply_chain.build_calls import (
+    doubtful,
+    programs,
+    replaced_commands,
+    starters,
+    texts_run,
+    versioned,
+)
+from gatekeeper.checks.supply_chain.build_reach import packages, rebound, writes
 from gatekeeper.checks.supply_chain.build_scripts import as_built
-from gatekeeper.checks.supply_chain.publishing import fetches_and_runs, publishes
+from gatekeeper.checks.supply_chain.publishing import fetches_and_runs, publishes, reads_git
 from gatekeeper.checks.supply_chain.version_files import facts_of, harmless
 from gatekeeper.domain.evidence import Evidence
 from gatekeeper.domain.finding import Finding, finding
@@ -28,6 +36,13 @@ def changed_script(evidence: Evidence, path: str, before: str, after: str) -> It
     had = {**starters(old, () if same else harmless(evidence.base, old)), **replaced_commands(old)}
     now = {**starters(new, facts), **replaced_commands(new)}
     fresh = {k: v for k, v in now.items() if k not in had}
+    if set(fresh) == {"cmdclass"} and versioned(new):
+        # The tool lies in the project: whoever has it already has read it.
+        if "versioneer.py" not in evidence.base.entries:
+            said = f"{path} lets versioneer build the package."
+            yield finding("BUILD_HOOK_ADDED", said, path=path, line=fresh["cmdclass"], effect=Effect.ASKS)
+            return
+        fresh = {}
     if fresh:
         first = min(fresh, key=lambda k: fresh[k])
         yield finding("BUILD_HOOK_ADDED", f"{path} runs {', '.join(sorted(fresh))} while the package is built.", path=path, line=fresh[first])  # fmt: skip
@@ -37,7 +52,8 @@ def changed_script(evidence: Evidence, path: str, before: str, after: str) -> It
     moved = {text for text in built if text in known and text not in programs(as_built(old))}
     other = {text: call for text, call in programs(new).items() if text not in known or text in moved}
     worst = [c for t, c in other.items() if fetches_and_runs(c)]
-    asked = [c for t, c in other.items() if t in built or not publishes(c)]
+    looks = any(map(reads_git, known.values()))
+    asked = [c for t, c in other.items() if (t in built or not publishes(c)) and not (looks and reads_git(c))]
     if worst or asked:
         one = min(worst or asked, key=lambda c: c.lineno)
         when = (
@@ -53,6 +69,13 @@ def changed_script(evidence: Evidence, path: str, before: str, after: str) -> It
     ran, reached = texts_run(old, ()), doubtful(old)
     run = {t: line for t, line in texts_run(new, facts).items() if t not in ran and not _moved(evidence.merged, t, ran)}
     reach = {t: line for t, line in doubtful(new).items() if t not in reached}
+    for seen in (rebound, writes):
+        reach |= {k: line for k, line in seen(new).items() if k not in seen(old)}
+    reach |= {
+        f"the package {k}": line
+        for k, line in packages(evidence.merged, new).items()
+        if k not in packages(evidence.base, old)
+    }
     odd = {**({"another text as code": min(run.values())} if run else {}), **reach}
     if odd:
         first = min(odd, key=lambda k: odd[k])

@@ -19,12 +19,13 @@ from gatekeeper.formats import python_code
 _CALLED = frozenset({
     "open", "codecs.open", "io.open", "exec", "dict", "str", "len", "print", "os.path.join", "os.path.dirname", "os.path.abspath",
     "os.path.realpath", "os.path.exists", "sys.exit", "re.search", "re.match", "re.findall", "re.compile", "setup", "setuptools.setup",
-    "setuptools.find_packages", "setuptools.find_namespace_packages", "distutils.core.setup",
+    "setuptools.find_packages", "setuptools.find_namespace_packages", "distutils.core.setup", "pathlib.Path",
 })  # fmt: skip
 """What the script may call, with functions of its own; none of it can write, rebind or import."""
-_METHODS = frozenset({"read", "strip", "rstrip", "lstrip", "split", "splitlines", "join", "format", "startswith", "endswith", "group", "groups", "lower"})  # fmt: skip
+_METHODS = frozenset({"read", "strip", "rstrip", "lstrip", "split", "splitlines", "join", "format", "startswith", "endswith", "group", "groups", "lower", "read_text", "resolve", "absolute"})  # fmt: skip
 _READING = frozenset({"r", "rt", "utf-8", "utf8", "UTF-8", "UTF8", "ascii"})
 _TYPES = frozenset({"str", "int", "float", "bool", "tuple", "list"})
+_OF_TYPING = frozenset({"Final", "Tuple", "List", "Optional", "Union"})
 _MODULES = sys.stdlib_module_names | {"setuptools"}
 
 
@@ -100,6 +101,10 @@ class _Seen:
         if not run.args or any(isinstance(a, ast.Starred) for a in run.args) or run.keywords:
             return None
         code = run.args[0]
+        if isinstance(code, ast.Call) and isinstance(code.func, ast.Attribute) and code.func.attr == "read_text":
+            given = [*code.args, *(k.value for k in code.keywords)]
+            plain = all(isinstance(g, ast.Constant) and g.value in _READING for g in given)
+            return _inside(self._path(code.func.value)) if plain else None
         if not (isinstance(code, ast.Call) and isinstance(code.func, ast.Attribute) and code.func.attr == "read"):
             return None
         opened: ast.expr | None = code.func.value
@@ -116,8 +121,7 @@ class _Seen:
         how = [*opened.args[1:], *(k.value for k in opened.keywords)]
         if not all(isinstance(h, ast.Constant) and h.value in _READING for h in how):
             return None
-        path = self._path(opened.args[0])
-        return path if path and ".." not in path.split("/") and "\\" not in path else None
+        return _inside(self._path(opened.args[0]))
 
     def _path(self, node: ast.expr, depth: int = 0) -> str | None:
         """A literal path below the script; the folder of the script itself is empty."""
@@ -125,6 +129,20 @@ class _Seen:
             return None if node.value.startswith("/") or ":" in node.value else node.value.removeprefix("./")
         if isinstance(node, ast.Name) and self._bound[node.id] == 1 and node.id in self._once and depth < 5:
             return self._path(self._once[node.id], depth + 1)
+        if depth > 10:
+            return None
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
+            sides = [self._path(node.left, depth + 1), self._path(node.right, depth + 1)]
+            return None if None in sides else "/".join(p for p in sides if p)
+        if isinstance(node, ast.Attribute) and node.attr == "parent":
+            return "" if self._script(node.value) else None
+        if (
+            isinstance(node, ast.Call)
+            and python_code.dotted(node.func, self._names) == "pathlib.Path"
+            and not node.keywords
+        ):
+            parts = [self._path(a, depth + 1) for a in node.args]
+            return None if None in parts or not parts else "/".join(p for p in parts if p)
         if not isinstance(node, ast.Call) or node.keywords or self._bound["os"] != 1:
             return None
         called = python_code.dotted(node.func, self._names)
@@ -132,6 +150,18 @@ class _Seen:
             parts = [self._path(a, depth) for a in node.args]
             return None if None in parts else "/".join(p for p in parts if p)
         return "" if depth < 5 and called.startswith("os.path.") and self._folder(node) else None
+
+    def _script(self, node: ast.expr) -> bool:
+        """`Path(__file__)`, made absolute or not."""
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr in ("resolve", "absolute")
+        ):
+            node = ast.Constant(None) if node.args or node.keywords else node.func.value
+        called = isinstance(node, ast.Call) and python_code.dotted(node.func, self._names) == "pathlib.Path"
+        alone = isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords and not self._bound["__file__"]
+        return called and alone and isinstance(node, ast.Call) and _named(node.args[0]) == "__file__"
 
     def _folder(self, node: ast.expr) -> bool:
         """`dirname(__file__)`, made absolute or not."""
@@ -144,6 +174,11 @@ class _Seen:
                 inner = inner.args[0] if absolute else inner
             return _named(inner) == "__file__"
         return called in ("os.path.abspath", "os.path.realpath") and self._folder(inner)
+
+
+def _inside(path: str | None) -> str | None:
+    """The path where it stays below the root of the project."""
+    return path if path and ".." not in path.split("/") and "\\" not in path and ":" not in path else None
 
 
 def _named(node: ast.AST) -> str:
@@ -200,6 +235,8 @@ def facts_of(tree: Tree, path: str | None) -> ast.Module | None:
     if content is None or not content.isascii():
         return None
     module = python_code.parse(content)
+    if "typing" in content and any(p in tree.entries for p in ("typing.py", "typing/__init__.py")):
+        return None  # another module under that name
     return module if module is not None and all(map(is_fact, module.body)) else None
 
 
@@ -207,8 +244,13 @@ def is_fact(statement: ast.stmt) -> bool:
     """A text by itself, or a literal under names."""
     if isinstance(statement, ast.Expr):
         return isinstance(statement.value, ast.Constant)
+    if isinstance(statement, ast.ImportFrom) and not statement.level:
+        plain = all(
+            a.asname is None and (a.name in _OF_TYPING or statement.module == "__future__") for a in statement.names
+        )
+        return plain and statement.module in ("__future__", "typing")
     if isinstance(statement, ast.AnnAssign):
-        typed = _named(statement.annotation) in _TYPES
+        typed = _is_type(statement.annotation)
         value = statement.value if typed and isinstance(statement.target, ast.Name) else None
     elif isinstance(statement, ast.Assign):
         value = statement.value if all(isinstance(t, ast.Name) for t in statement.targets) else None
@@ -221,3 +263,12 @@ def is_fact(statement: ast.stmt) -> bool:
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         return False
     return True
+
+
+def _is_type(node: ast.expr) -> bool:
+    """`str`, `Final`, `Final[str]`, `tuple[int, ...]`: names of types and nothing that could do more."""
+    return all(
+        isinstance(n, ast.Subscript | ast.Tuple | ast.Load | ast.Constant | ast.BinOp | ast.BitOr)
+        or (isinstance(n, ast.Name) and n.id in _TYPES | _OF_TYPING)
+        for n in ast.walk(node)
+    )

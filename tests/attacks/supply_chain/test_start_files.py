@@ -66,6 +66,9 @@ def test_what_such_a_file_newly_starts_is_seen(path, after, code, effect):
         {"test.js": "require('child_process').execSync('id')\n"},
         {".vscode/tasks.json": '{\n  "tasks": [{"label": "test", "command": "npm test"}]\n}\n'},
         {".envrc": "use flake\nexport A=1\n"},
+        {
+            ".readthedocs.yaml": "build:\n  jobs:\n    install:\n      - curl -LsSf https://astral.sh/uv/install.sh | sh\n      - pip install -r docs.txt\n"
+        },
     ],
 )
 def test_what_starts_nothing_new_passes(after):
