@@ -7,9 +7,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from gatekeeper.checks.config_weakening.ci_actions import actions, fewer_cases, other_systems
 from gatekeeper.checks.config_weakening.ci_bodies import around_checks, only_shown, surroundings, worse_heir
 from gatekeeper.checks.config_weakening.ci_commands import CHECKING, Row, command_lines, is_ci
-from gatekeeper.checks.config_weakening.ci_elsewhere import all_elsewhere, runs_elsewhere, stands_for
+from gatekeeper.checks.config_weakening.ci_elsewhere import all_elsewhere, beside, runs_elsewhere, stands_for
 from gatekeeper.checks.config_weakening.ci_same_work import cut_apart, idle, same_work, succeeded
 from gatekeeper.checks.config_weakening.ci_successors import always, arrived, as_often, takes_over
 from gatekeeper.checks.config_weakening.ci_switches import switches
@@ -58,6 +59,9 @@ def weakened_ci(evidence: Evidence) -> tuple[Finding, ...]:
             known = old if isinstance(old, dict) else None
             elsewhere = partial(runs_elsewhere, evidence, path, known)
             rows = _compare(known, new, target, elsewhere, bool(wheels))
+            if known is not None and isinstance(new, dict):
+                rows += actions(known, new, partial(beside, evidence, path, known)) + other_systems(path, known, new)
+                rows += [] if any(c != "CI_CHANGED" for c, _, _ in rows) else fewer_cases(known, new)
         if not rows:
             continue
         if allowed:

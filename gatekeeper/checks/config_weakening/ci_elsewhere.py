@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from gatekeeper.checks.config_weakening.ci_bodies import around_checks, surroundings, swallowed
@@ -27,23 +27,9 @@ def runs_elsewhere(evidence: Evidence, path: str, old: dict[str, Any] | None, li
     ADVISES: it runs in every case, as often as before, in another definition, by a task runner or as a hook over all files.
     ASKS: it is there to be run, and whether it is only a person can tell. None: it is nowhere.
     """
-    target = evidence.change.target_ref.removeprefix("refs/heads/")
     starts: list[str] = []
     uses: set[str] = set()
-    for other in evidence.merged.entries:
-        doc = workflow_yaml.load(text(evidence.merged, other)) if is_ci(other) and stands_for(other, path) else None
-        if not isinstance(doc, dict) or (old is not None and not as_often(old, doc, target)):
-            continue
-        before = workflow_yaml.load(text(evidence.base, other)) or {}
-        if not isinstance(before, dict):
-            continue
-        around = [
-            *switches(before, doc),
-            *around_checks(before or old or {}, doc),
-            *surroundings(before or old or {}, doc),
-        ]
-        if other != path and any(e is None for _, _, e in around):
-            continue
+    for other, doc in _definitions(evidence, path, old):
         rows = [r for r in (always(doc) if "jobs" in doc else command_lines(doc)) if not LOST.search(r) and swallowed(r, piped=False) is None]  # fmt: skip
         if other != path and (any(r == line or same_work(line, r) for r in rows) or succeeded(line, rows)):
             return Effect.ADVISES
@@ -53,6 +39,27 @@ def runs_elsewhere(evidence: Evidence, path: str, old: dict[str, Any] | None, li
     if tools and all(_runs(evidence, line, tool, starts, uses) for tool in tools):
         return Effect.ADVISES
     return left_somewhere(evidence, line)
+
+
+def beside(evidence: Evidence, path: str, old: dict[str, Any]) -> list[dict[str, Any]]:
+    """The other definitions of the merge that run as often as this one did."""
+    return [doc for other, doc in _definitions(evidence, path, old) if other != path]
+
+
+def _definitions(evidence: Evidence, path: str, old: dict[str, Any] | None) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Definitions that start as often as `old`, and in which nothing that this change brought is switched off."""
+    target = evidence.change.target_ref.removeprefix("refs/heads/")
+    for other in evidence.merged.entries:
+        doc = workflow_yaml.load(text(evidence.merged, other)) if is_ci(other) and stands_for(other, path) else None
+        if not isinstance(doc, dict) or (old is not None and not as_often(old, doc, target)):
+            continue
+        before = workflow_yaml.load(text(evidence.base, other)) or {}
+        if not isinstance(before, dict):
+            continue
+        had = before or old or {}
+        around = [*switches(before, doc), *around_checks(had, doc), *surroundings(had, doc)]
+        if other == path or all(e is not None for _, _, e in around):
+            yield other, doc
 
 
 def _runs(evidence: Evidence, line: str, tool: str, starts: list[str], uses: set[str]) -> bool:

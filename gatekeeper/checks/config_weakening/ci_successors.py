@@ -16,7 +16,8 @@ _INSTALL = re.compile(r"(?:pip|python -m pip|npm (?:ci|install)|uv (?:sync|pip)|
 _AT_THE_ROOT = frozenset({
     ".gitlab-ci.yml", "azure-pipelines.yml", ".travis.yml", "bitbucket-pipelines.yml", ".drone.yml", "appveyor.yml", ".appveyor.yml", ".cirrus.yml",
 })  # fmt: skip
-_ALWAYS = r"\s*(?:\$\{\{\s*)?(?:true|always\(\)|success\(\)|!\s*cancelled\(\))(?:\s*\}\})?\s*"
+_ALWAYS = r"\s*(?:\$\{\{\s*)?(?:true|always\(\)|success\(\)|!\s*cancelled\(\)|!\s*github\.event\.pull_request\.draft|github\.event\.pull_request\.draft\s*(?:==\s*false|!=\s*true))(?:\s*\}\})?\s*"
+"""Conditions that hold, or that wait for a draft to be none; whether they do is asked where they come."""
 
 
 def as_often(old: dict[str, Any], new: dict[str, Any], target: str) -> bool:
