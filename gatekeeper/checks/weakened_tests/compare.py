@@ -131,6 +131,11 @@ def _loosened(a: Assertion, b: Assertion) -> bool:
     return b.tolerance > a.tolerance * (1 + 1e-9) if a.upper else b.tolerance < a.tolerance - abs(a.tolerance) * 1e-9
 
 
+def same_bound(a: Assertion, b: Assertion) -> bool:
+    """Of two assertions that read the same, `b` allows no more than `a`."""
+    return not _loosened(a, b)
+
+
 def _renamed(a: Assertion, b: Assertion, module: ModuleAssertions) -> bool:
     """The same assertion about other names: a one-to-one renaming, to nothing the test module defines itself."""
     if not a.shape or a.shape != b.shape or a.kind is not b.kind or len(a.words) != len(b.words):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import cached_property
 
+from gatekeeper.checks.weakened_tests.written_out import WrittenOut
 from gatekeeper.domain.evidence import Evidence
 from gatekeeper.domain.instruments import Instruments
 from gatekeeper.domain.testrun import CaseResult, Outcome, RunRole, completed
@@ -23,6 +24,7 @@ class Proof:
 
     def __init__(self, evidence: Evidence) -> None:
         self._evidence = evidence
+        self.written_out = WrittenOut(evidence)
 
     def still_holds(self, path: str, name: str) -> bool:
         """The target's own version passes on the change's code, and so does the edited one: nothing was bent to the code."""

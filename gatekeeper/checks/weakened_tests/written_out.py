@@ -1,0 +1,222 @@
+"""The second look at a test: both versions with their helpers, fixtures, loops and rows written out.
+
+A test may say through a helper what it said itself. What then stands in both is kept; what a new helper leaves out is
+lost, however strong the rest of it is.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import posixpath
+from collections.abc import Iterable
+from functools import cached_property
+
+from gatekeeper.checks.weakened_tests.compare import Loss, losses, same_bound
+from gatekeeper.domain.evidence import Evidence
+from gatekeeper.domain.instruments import InstrumentKind, Instruments
+from gatekeeper.domain.tree import Tree, text
+from gatekeeper.errors import CouldNotCheck
+from gatekeeper.formats.python_assertions import Assertion, Body, Kind, ModuleAssertions
+from gatekeeper.formats.python_assertions.binding import NotPlain
+from gatekeeper.formats.python_assertions.defaults import without_defaults
+from gatekeeper.formats.python_assertions.reading import body_of
+from gatekeeper.formats.python_assertions.row_bindings import bindings
+from gatekeeper.formats.python_assertions.support import Place, is_fixture, place
+from gatekeeper.formats.python_assertions.unfolding import Unfolder
+from gatekeeper.formats.python_code import Function, definitions, parse
+from gatekeeper.records import dataclass, replace
+
+_MAX_TESTS = 300
+"""Tests of one change that get the second look."""
+_MAX_MODULES = 300
+"""Modules of the code in which signatures are looked for."""
+
+
+@dataclass(frozen=True)
+class Unfolded:
+    """One version of a test, once for each of its rows."""
+
+    bodies: tuple[Body, ...]
+    called: frozenset[str]
+    foreign: frozenset[str]
+    trees: tuple[Function, ...]
+    home: Place
+
+    @property
+    def whole(self) -> Body:
+        """All that its rows assert together."""
+        said = tuple(a for b in self.bodies for a in b.assertions)
+        return replace(self.bodies[0], assertions=said) if len(self.bodies) > 1 else self.bodies[0]
+
+
+class WrittenOut:
+    """Reads the modules that the edited tests take their helpers from, each once."""
+
+    def __init__(self, evidence: Evidence) -> None:
+        self._evidence = evidence
+        self._instruments = Instruments(evidence.settings, evidence.suites, evidence.base)
+        self._places: dict[tuple[bool, str], Place | None] = {}
+        self._known_signatures: dict[str, list[tuple[Function, bool]]] = {}
+        self._looked = 0
+
+    def second_look(
+        self, old_path: str, path: str, old: Body, new: Body, module: ModuleAssertions
+    ) -> tuple[bool, list[Loss]]:
+        """(every assertion of the old version stands in the new one, what it lost to what is new about it)."""
+        self._looked += 1
+        if self._looked > _MAX_TESTS:
+            return False, []
+        try:
+            rows = bool(new.rows) and not old.rows
+            was = self._unfolded(old_path, old.name, base=True, rows=False, beside=path)
+            now = self._unfolded(path, new.name, base=False, rows=rows, beside=old_path)
+            if was is None or now is None or not now.bodies:
+                return False, []
+            before = was.bodies[0]
+            if _kept(before, now):
+                return bool(before.live), []
+            if _kept(self._shortened(was).bodies[0], self._shortened(now)):
+                return bool(before.live), []
+        except (NotPlain, RecursionError):
+            return False, []
+        bound = {**module.bound, **dict.fromkeys(now.foreign, 1)}
+        return False, _new_losses(before, now, was.called, replace(module, bound=bound))
+
+    def _unfolded(self, path: str, name: str, *, base: bool, rows: bool, beside: str) -> Unfolded | None:
+        home = self._place(path, base=base)
+        tree = home.tree if home is not None else None
+        node = dict(definitions(tree)).get(name) if tree is not None else None
+        if home is None or not isinstance(node, Function):
+            return None
+        other = self._place(beside, base=not base)
+        known = {**(other.imports if other is not None else {}), **home.imports}
+        unfolder = Unfolder(home, lambda o: self._find(path, o, base=base), self._fixtures(path, base=base), known)
+        tables = bindings(node, home.values) if rows else [{}]
+        trees = tuple(unfolder.function(name, node, t) for t in tables)
+        made = tuple(body_of(t, name, home.values) for t in trees)
+        return Unfolded(made, frozenset(unfolder.called), frozenset(unfolder.foreign), trees, home)
+
+    def _shortened(self, one: Unfolded) -> Unfolded:
+        """The same, where arguments that are the code's own defaults are not said."""
+        trees = (without_defaults(t, self._signatures) for t in one.trees)
+        made = tuple(body_of(t, b.name, one.home.values) for t, b in zip(trees, one.bodies, strict=True))
+        return replace(one, bodies=made)
+
+    def _signatures(self, name: str) -> list[tuple[Function, bool]]:
+        if not name or name in dir(builtins):
+            return []
+        found = self._known_signatures.get(name)
+        if found is None:
+            found = []
+            for path, tree in self._code:
+                if f"def {name}(" in (text(self._evidence.merged, path) or ""):
+                    found += [
+                        (n, "." in q) for q, n in definitions(tree)
+                        if isinstance(n, Function) and q.rpartition(".")[2] == name
+                    ]  # fmt: skip
+            self._known_signatures[name] = found
+        return found
+
+    @cached_property
+    def _code(self) -> list[tuple[str, ast.Module]]:
+        paths = [p for p in self._evidence.merged.entries if p.endswith(".py") and self._instruments.kind(p) is None]
+        out: list[tuple[str, ast.Module]] = []
+        for path in paths[:_MAX_MODULES]:
+            try:
+                tree = parse(text(self._evidence.merged, path))
+            except CouldNotCheck:
+                continue
+            if tree is not None:
+                out.append((path, tree))
+        return out
+
+    def _place(self, path: str, *, base: bool) -> Place | None:
+        key = (base, path)
+        if key not in self._places:
+            try:
+                tree = parse(text(self._evidence.base if base else self._evidence.merged, path))
+            except CouldNotCheck:
+                tree = None
+            self._places[key] = place(tree) if tree is not None else None
+        return self._places[key]
+
+    def _find(self, path: str, origin: str, *, base: bool) -> tuple[Place, str] | None:
+        """The module of the tests that `origin` is imported from."""
+        tree: Tree = self._evidence.base if base else self._evidence.merged
+        for candidate in _modules(path, origin):
+            if candidate not in tree.entries:
+                continue
+            if self._instruments.kind(candidate) not in (InstrumentKind.TEST, InstrumentKind.TEST_SUPPORT):
+                return None
+            found = self._place(candidate, base=base)
+            return (found, origin.rpartition(".")[2]) if found is not None else None
+        return None
+
+    def _fixtures(self, path: str, *, base: bool) -> dict[str, tuple[Place, Function]]:
+        """Fixtures of the conftest files from the root down to the test."""
+        table: dict[str, tuple[Place, Function]] = {}
+        parts = posixpath.dirname(path).split("/") if "/" in path else []
+        for depth in range(len(parts) + 1):
+            found = self._place("/".join([*parts[:depth], "conftest.py"]), base=base)
+            if found is not None:
+                table.update({n: (found, f) for n, f in found.functions.items() if is_fixture(f)})
+        return table
+
+
+def _modules(path: str, origin: str) -> Iterable[str]:
+    folder = posixpath.dirname(path)
+    stem = origin.lstrip(".")
+    dots = len(origin) - len(stem)
+    module = stem.rpartition(".")[0].replace(".", "/")
+    if not module and not dots:
+        return
+    for _ in range(max(dots - 1, 0)):
+        folder = posixpath.dirname(folder)
+    for root in (folder,) if dots else (folder, ""):
+        yield posixpath.join(root, f"{module}.py") if module else posixpath.join(root, "__init__.py")
+        if module:
+            yield posixpath.join(root, module, "__init__.py")
+
+
+def _holds(old: Body, new: Body) -> bool:
+    """Every assertion that could fail the old version can fail the new one, as many times."""
+    left: dict[tuple[str, str, str], list[Assertion]] = {}
+    for b in new.live:
+        left.setdefault(b.canonical, []).append(b)
+    for a in old.live:
+        among = left.get(a.canonical, [])
+        same = next((b for b in among if same_bound(a, b)), None)
+        if same is None:
+            return False
+        among.remove(same)
+    return not new.yields or old.yields
+
+
+def _kept(old: Body, now: Unfolded) -> bool:
+    """One row says it all, or all rows together where none can answer for another."""
+    return any(_holds(old, b) for b in now.bodies) or (_unmistakable(now.bodies) and _holds(old, now.whole))
+
+
+def _unmistakable(bodies: tuple[Body, ...]) -> bool:
+    """What is asked of is another thing in every row, so that no row answers for another."""
+    wanted: dict[str, set[tuple[str, str, str]]] = {}
+    for a in (a for b in bodies for a in b.live):
+        wanted.setdefault(a.subject, set()).add(a.canonical)
+    return all(len(w) == 1 for w in wanted.values())
+
+
+def _new_losses(old: Body, now: Unfolded, known: frozenset[str], module: ModuleAssertions) -> list[Loss]:
+    """Losses that only what the new version is drawn out to can show."""
+    fresh = now.called - known
+    rows = len(now.bodies) > 1
+    if not fresh and not rows:
+        return []
+    whole = now.whole
+    out = [
+        Loss("ASSERTION_WEAKENED", b.line, a.text, b.text)
+        for a in old.live if a.kind is Kind.EQUAL and a.literal
+        for b in whole.live if b.kind is Kind.EQUAL and b.subject == a.subject and a.subject in b.expected
+    ]  # fmt: skip
+    found = losses(old, whole, module)
+    return out + [f for f in found if f.code == "EXPECTED_VALUE_EDITED" or not rows]

@@ -1,0 +1,398 @@
+"""A test with what its helpers and fixtures do written out in their place, so that it compares with one that says it itself.
+
+Only what runs in any case, in this order, is written out; anything else stays the call that it is.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Mapping
+
+from gatekeeper.formats.python_assertions.binding import NotPlain, Substitution, bound, chosen, substituted
+from gatekeeper.formats.python_assertions.expression import last_name
+from gatekeeper.formats.python_assertions.support import Finder, Place, is_fixture, method
+from gatekeeper.formats.python_code import Function
+
+_DEPTH = 4
+_MOST = 400
+"""Statements that one test is written out to."""
+_ROUNDS = 60
+"""Rows of one loop."""
+_PART = "__part__"
+_ASSERTS = frozenset({"assertEqual", "assertEquals", "assertTupleEqual"})
+Env = dict[str, ast.expr]
+
+
+class Unfolder:
+    """Writes out the tests of one module."""
+
+    def __init__(
+        self, home: Place, find: Finder, fixtures: Mapping[str, tuple[Place, Function]], known: Mapping[str, str]
+    ) -> None:
+        """`fixtures` of the conftest files around; `known`: what the names of the module's tests stand for, base and change."""
+        self._home, self._find, self._fixtures, self._known = home, find, fixtures, known
+        self._count = 0
+        self._size = 0
+        self._class = ""
+        self.foreign: set[str] = set()
+        """Names that the tests' own other modules define and that were written out here."""
+        self.called: set[str] = set()
+        """Helpers that were written out."""
+
+    def function(self, name: str, node: Function, row: Env | None = None) -> Function:
+        """The test `name`, with parameters bound as `row` says. Raises `NotPlain` where there is too much of it."""
+        self._class = name.rpartition(".")[0]
+        self._size = 0
+        made = copy.copy(node)
+        env: Env = dict(row or {})
+        lines: list[ast.stmt] = []
+        for arg in [*node.args.args, *node.args.kwonlyargs]:
+            if arg.arg not in env and arg.arg not in ("self", "cls", "request"):
+                lines += self._fixture(arg.arg, arg.arg, 0)
+        hook = self._set_up()
+        body = [*lines, *hook, *(self._under(node.body, env) if env else node.body)]
+        made.body = self._parts(self._block(body, {}, self._home, 0))
+        attributes = _given_once(hook)
+        if attributes:
+            _Attributes(attributes).visit(made := copy.deepcopy(made))
+        return ast.fix_missing_locations(made)
+
+    @staticmethod
+    def _under(body: list[ast.stmt], env: Env) -> list[ast.stmt]:
+        stored = {n.id for s in body for n in ast.walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        if stored & set(env):
+            raise NotPlain
+        return [_statement(s, env) for s in body]
+
+    def _fixture(self, name: str, target: str, depth: int) -> list[ast.stmt]:
+        """`target = what the fixture gives`, after what it does before; nothing for a fixture that is not plain."""
+        at, node = (self._home, self._home.functions[name]) if name in self._home.functions else self._fixtures.get(
+            name, (self._home, None)
+        )  # fmt: skip
+        if node is None or not is_fixture(node) or depth > _DEPTH or isinstance(node, ast.AsyncFunctionDef):
+            return []
+        try:
+            self._same_names(at, node)
+            body = [s for s in node.body if not _bare(s)]
+            last = body[-1] if body else None
+            given = last.value if isinstance(last, ast.Return) else None
+            for at_yield, s in enumerate(body):
+                if isinstance(s, ast.Expr) and isinstance(s.value, ast.Yield):
+                    given, body = s.value.value, body[: at_yield + 1]
+                    break
+            if given is None or any(isinstance(n, ast.Yield | ast.Return) for s in body[:-1] for n in ast.walk(s)):
+                return []
+            lines: list[ast.stmt] = []
+            env: Env = {}
+            for arg in node.args.args:
+                env[arg.arg] = ast.Name(self._fresh(arg.arg), ast.Load())
+                inner = self._fixture(arg.arg, env[arg.arg].id, depth + 1)  # type: ignore[attr-defined]
+                if not inner:
+                    env[arg.arg] = ast.Name(arg.arg, ast.Load())
+                lines += inner
+            lines += self._body(body[:-1], env, at, depth + 1)
+            lines.append(ast.Assign([ast.Name(target, ast.Store())], substituted(given, env)))
+            self.called.add(name)
+        except NotPlain:
+            return []
+        return [_placed(s, self._home.tree.body[0] if self._home.tree.body else node) for s in lines]
+
+    def _set_up(self) -> list[ast.stmt]:
+        """What `setUp` does for the test, where it only gives attributes."""
+        if not self._class:
+            return []
+        for hook in ("setUp", "setup_method"):
+            found = method(self._home, self._class, hook, self._find)
+            if found is not None and found[0] is self._home and len(found[1].args.args) == 1:
+                return [s for s in found[1].body if isinstance(s, ast.Assign)]
+        return []
+
+    def _fresh(self, name: str) -> str:
+        self._count += 1
+        return f"{name}__{self._count}"
+
+    def _block(self, body: list[ast.stmt], env: Env, at: Place, depth: int) -> list[ast.stmt]:
+        out: list[ast.stmt] = []
+        for s in body:
+            self._size += 1
+            if self._size > _MOST:
+                raise NotPlain
+            out += self._one(s, env, at, depth)
+        return out
+
+    def _one(self, s: ast.stmt, env: Env, at: Place, depth: int) -> list[ast.stmt]:
+        if isinstance(s, ast.Expr):
+            call = s.value.value if isinstance(s.value, ast.Await) else s.value
+            if isinstance(call, ast.Call):
+                lines = self._called(call, isinstance(s.value, ast.Await), at, depth)
+                if lines is not None:
+                    return [_placed(n, s) for n in lines[0]]
+        if isinstance(s, ast.Assign) and isinstance(s.value, ast.Call) and len(s.targets) == 1:
+            lines = self._called(s.value, False, at, depth)
+            if lines is not None and lines[1] is not None:
+                s = ast.copy_location(ast.Assign(s.targets, lines[1]), s)
+                return [*(_placed(n, s) for n in lines[0]), *_unpacked(s)]
+        if isinstance(s, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            return [s]
+        if isinstance(s, ast.With | ast.AsyncWith) and all(last_name(i.context_expr) == "subTest" for i in s.items):
+            return self._block(s.body, env, at, depth)
+        if isinstance(s, ast.For) and (rounds := unrolled(s)) is not None:
+            return self._block(rounds, env, at, depth)
+        if isinstance(s, ast.With | ast.AsyncWith | ast.For | ast.AsyncFor | ast.While | ast.If | ast.Try):
+            made = copy.copy(s)
+            for field in ("body", "orelse", "finalbody"):
+                if getattr(s, field, None):
+                    setattr(made, field, self._block(getattr(s, field), env, at, depth))
+            return [made]
+        s = self._values(s, at, depth)
+        return _unpacked(s) if isinstance(s, ast.Assign) else [s]
+
+    def _values(self, s: ast.stmt, at: Place, depth: int) -> ast.stmt:
+        """Calls of helpers that are one expression replaced by it."""
+        unfolder = self
+
+        class Calls(ast.NodeTransformer):
+            def visit_Call(self, node: ast.Call) -> ast.AST:
+                self.generic_visit(node)
+                made = unfolder._called(node, False, at, depth)
+                return made[1] if made is not None and made[1] is not None and not made[0] else node
+
+        if not any(isinstance(n, ast.Call) and self._helper(n, at) is not None for n in ast.walk(s)):
+            return s
+        visited = Calls().visit(copy.deepcopy(s))
+        return visited if isinstance(visited, ast.stmt) else s
+
+    def _helper(self, call: ast.Call, at: Place) -> tuple[Place, Function, bool] | None:
+        """(module, function, whether it is a method) of a helper of the tests."""
+        func = call.func
+        if isinstance(func, ast.Name):
+            if func.id in at.functions:
+                return at, at.functions[func.id], False
+            found = self._find(at.imports[func.id]) if func.id in at.imports else None
+            node = found[0].functions.get(found[1]) if found is not None else None
+            return (found[0], node, False) if found is not None and node is not None else None
+        if isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name) and func.value.id in ("self", "cls"):
+            bound_to = method(self._home, self._class, func.attr, self._find) if self._class else None
+            return (bound_to[0], bound_to[1], True) if bound_to is not None else None
+        return None
+
+    def _called(
+        self, call: ast.Call, awaited: bool, at: Place, depth: int
+    ) -> tuple[list[ast.stmt], ast.expr | None] | None:
+        """(what the helper does, what it gives); None where that cannot be told."""
+        found = self._helper(call, at)
+        if found is None or depth >= _DEPTH:
+            return None
+        place, node, bound_method = found
+        marks = {last_name(d) for d in node.decorator_list}
+        if isinstance(node, ast.AsyncFunctionDef) is not awaited or marks - {"staticmethod", "classmethod"}:
+            return None
+        if any(isinstance(n, ast.Yield | ast.YieldFrom | ast.Global | ast.Nonlocal) for n in ast.walk(node)):
+            return None
+        size = self._size
+        try:
+            self._same_names(place, node)
+            first = call.func.value if bound_method and isinstance(call.func, ast.Attribute) else None
+            env = bound(call, node, None if "staticmethod" in marks else first)
+            body = [s for s in node.body if not _bare(s)]
+            value: ast.expr | None = None
+            given = body[-1] if body and isinstance(body[-1], ast.Return) else None
+            lines = self._body(_straightened(body[:-1] if given is not None else body), env, place, depth + 1)
+            if given is not None and given.value is not None:
+                value = substituted(given.value, env)
+            self.called.add(node.name)
+        except NotPlain:
+            self._size = size
+            return None
+        return lines, value
+
+    def _body(self, body: list[ast.stmt], env: Env, at: Place, depth: int) -> list[ast.stmt]:
+        """Statements of a helper with its names told apart from the caller's; `env` is what they stand for at the end."""
+        stores: dict[str, int] = {}
+        for s in body:
+            for n in ast.walk(s):
+                if isinstance(n, ast.Attribute | ast.Subscript) and not isinstance(n.ctx, ast.Load):
+                    raise NotPlain  # it makes the state that it asks about
+                if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load):
+                    stores[n.id] = stores.get(n.id, 0) + 1
+        for name in stores:
+            if name not in env:
+                env[name] = ast.Name(self._fresh(name), ast.Load())
+        given = {
+            n for n, v in env.items() if n in stores and not (isinstance(v, ast.Name) and v.id.startswith(f"{n}__"))
+        }
+        out: list[ast.stmt] = []
+        for s in body:
+            if isinstance(s, ast.If) and not s.orelse and chosen(s.test, env) is not None:
+                out += self._body(s.body, env, at, depth) if chosen(s.test, env) else []
+                continue
+            if isinstance(s, ast.Assign) and len(s.targets) == 1 and isinstance(s.targets[0], ast.Name):
+                name = s.targets[0].id
+                value = substituted(s.value, env)
+                if name in given or stores[name] > 1:
+                    env[name] = ast.Name(self._fresh(name), ast.Load())
+                target = env[name]
+                assert isinstance(target, ast.Name)
+                out += self._one(
+                    ast.copy_location(ast.Assign([ast.Name(target.id, ast.Store())], value), s), {}, at, depth
+                )
+                continue
+            if given & {n.id for n in ast.walk(s) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}:
+                raise NotPlain
+            out += self._block([_statement(s, env)], {}, at, depth)
+        return out
+
+    def _same_names(self, at: Place, node: Function) -> None:
+        """A helper of another module must mean by its names what the module of the test means by them."""
+        if at is self._home:
+            return
+        own = {a.arg for a in ast.walk(node) if isinstance(a, ast.arg)}
+        for name in {n.id for n in ast.walk(node) if isinstance(n, ast.Name)} - own:
+            there = at.imports.get(name, "")
+            here = self._known.get(name, "")
+            if name in at.defined or name in at.values:
+                self.foreign.add(name)
+                if here and self._find(here) is None:
+                    raise NotPlain
+            elif there and here and there.lstrip(".") != here.lstrip("."):
+                raise NotPlain
+
+    def _parts(self, body: list[ast.stmt]) -> list[ast.stmt]:
+        """A comparison with a whole tuple is one with each of its parts."""
+        out: list[ast.stmt] = []
+        for s in body:
+            for field in ("body", "orelse", "finalbody"):
+                if getattr(s, field, None) and isinstance(
+                    s, ast.With | ast.AsyncWith | ast.For | ast.If | ast.Try | ast.While
+                ):
+                    setattr(s, field, self._parts(getattr(s, field)))
+            out += _compared(s)
+        return out
+
+
+class _Attributes(ast.NodeTransformer):
+    """`self.x`, given once, as a name of its own."""
+
+    def __init__(self, names: frozenset[str]) -> None:
+        self._names = names
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        self.generic_visit(node)
+        if isinstance(node.value, ast.Name) and node.value.id == "self" and node.attr in self._names:
+            return ast.copy_location(ast.Name(f"self__{node.attr}", node.ctx), node)
+        return node
+
+
+def _given_once(hook: list[ast.stmt]) -> frozenset[str]:
+    names = [t.attr for s in hook if isinstance(s, ast.Assign) for t in s.targets if isinstance(t, ast.Attribute)]
+    return frozenset(n for n in names if names.count(n) == 1)
+
+
+def unrolled(s: ast.For) -> list[ast.stmt] | None:
+    """The rounds of a loop over rows that are spelled out; None for any other loop."""
+    rows = s.iter.elts if isinstance(s.iter, ast.List | ast.Tuple) else []
+    left = (ast.Break, ast.Continue, ast.Return)
+    if not 0 < len(rows) <= _ROUNDS or s.orelse or any(isinstance(n, left) for b in s.body for n in ast.walk(b)):
+        return None
+    out: list[ast.stmt] = []
+    try:
+        for row in rows:
+            env: Env = {}
+            pairs = [(s.target, row)]
+            if isinstance(s.target, ast.Tuple | ast.List):
+                if not isinstance(row, ast.Tuple | ast.List) or len(row.elts) != len(s.target.elts):
+                    return None
+                pairs = list(zip(s.target.elts, row.elts, strict=True))
+            for name, value in pairs:
+                if not isinstance(name, ast.Name) or isinstance(value, ast.Starred):
+                    return None
+                env[name.id] = value
+            out += Unfolder._under(s.body, env)
+    except NotPlain:
+        return None
+    return out
+
+
+def _bare(s: ast.stmt) -> bool:
+    return isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant)
+
+
+def _straightened(body: list[ast.stmt]) -> list[ast.stmt]:
+    """No `return`: what stands behind one is left out, or stands under the opposite of its condition."""
+    out: list[ast.stmt] = []
+    for i, s in enumerate(body):
+        if isinstance(s, ast.Return):
+            return out
+        if isinstance(s, ast.If) and not s.orelse and s.body and isinstance(s.body[-1], ast.Return):
+            inner = s.body[:-1] or [ast.Pass()]
+            out.append(ast.copy_location(ast.If(s.test, inner, _straightened(body[i + 1 :]) or [ast.Pass()]), s))
+            break
+        out.append(s)
+    if any(isinstance(n, ast.Return) for s in out for n in ast.walk(s)):
+        raise NotPlain
+    return out
+
+
+def _statement(s: ast.stmt, env: Env) -> ast.stmt:
+    made = Substitution(env).visit(copy.deepcopy(s))
+    if not isinstance(made, ast.stmt):
+        raise NotPlain
+    return made
+
+
+def _placed(s: ast.stmt, where: ast.stmt) -> ast.stmt:
+    """The same with the line of the call, which is where a reader looks."""
+    made = copy.deepcopy(s)
+    for n in ast.walk(made):
+        if "lineno" in n._attributes:
+            ast.copy_location(n, where)
+    return made
+
+
+def _unpacked(s: ast.Assign) -> list[ast.stmt]:
+    """`a, b = f()` as two names of the parts of one value."""
+    target = s.targets[0]
+    if len(s.targets) != 1 or not isinstance(target, ast.Tuple | ast.List):
+        return [s]
+    if not all(isinstance(t, ast.Name) for t in target.elts):
+        return [s]
+    if isinstance(s.value, ast.Tuple | ast.List):
+        if len(s.value.elts) != len(target.elts) or any(isinstance(v, ast.Starred) for v in s.value.elts):
+            return [s]
+        values = list(s.value.elts)
+    else:
+        values = [_part(s.value, i, len(target.elts)) for i in range(len(target.elts))]
+    return [ast.copy_location(ast.Assign([t], v), s) for t, v in zip(target.elts, values, strict=True)]
+
+
+def _part(whole: ast.expr, at: int, of: int) -> ast.expr:
+    return ast.Call(ast.Name(_PART, ast.Load()), [whole, ast.Constant(at), ast.Constant(of)], [])
+
+
+def _compared(s: ast.stmt) -> list[ast.stmt]:
+    pair: tuple[ast.expr, ast.expr] | None = None
+    if isinstance(s, ast.Assert) and isinstance(s.test, ast.Compare) and len(s.test.ops) == 1:
+        if isinstance(s.test.ops[0], ast.Eq):
+            pair = (s.test.left, s.test.comparators[0])
+    elif isinstance(s, ast.Expr) and isinstance(s.value, ast.Call) and last_name(s.value) in _ASSERTS:
+        pair = (s.value.args[0], s.value.args[1]) if len(s.value.args) >= 2 else None
+    if pair is None:
+        return [s]
+    if isinstance(pair[0], ast.Tuple) and not isinstance(pair[1], ast.Tuple):
+        pair = (pair[1], pair[0])
+    got, wanted = pair
+    if (
+        not isinstance(wanted, ast.Tuple)
+        or len(wanted.elts) < 2
+        or any(isinstance(e, ast.Starred) for e in wanted.elts)
+    ):
+        return [s]
+    if isinstance(got, ast.Tuple) and len(got.elts) == len(wanted.elts):
+        gots = list(got.elts)
+    else:
+        gots = [_part(got, i, len(wanted.elts)) for i in range(len(wanted.elts))]
+    return [
+        ast.copy_location(ast.Assert(ast.Compare(g, [ast.Eq()], [w])), s)
+        for g, w in zip(gots, wanted.elts, strict=True)
+    ]  # fmt: skip
