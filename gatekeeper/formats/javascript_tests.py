@@ -54,6 +54,8 @@ class ScriptTest:
     """True where a failing assertion in it would be caught."""
     hollow: str
     """empty, constant or none_expected where the source alone shows that it cannot fail; else nothing."""
+    part: tuple[Token, ...] = ()
+    """Tokens of the arguments behind its name; none of a suite."""
 
     @property
     def title(self) -> str:
@@ -156,6 +158,7 @@ def _call(
         assertions=() if suite else _assertions(body),
         swallows=not suite and _swallows(body),
         hollow="" if suite or not rest else _hollow(body),
+        part=() if suite else body,
     )
     callbacks = {t.text for t in body[:24]}
     return end, test, not suite and bool(callbacks & _CONTEXTS)

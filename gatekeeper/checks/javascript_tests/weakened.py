@@ -2,34 +2,21 @@
 
 from __future__ import annotations
 
-import posixpath
-import re
-from collections import Counter
-
+from gatekeeper.checks.javascript_tests.losses import losses
 from gatekeeper.checks.javascript_tests.project import Project
+from gatekeeper.checks.javascript_tests.subjects import asserting, mocked
 from gatekeeper.domain.finding import Finding, finding
 from gatekeeper.domain.ticket import PermitKind
+from gatekeeper.domain.verdict import Effect
+from gatekeeper.formats.javascript_assertions import SNAPSHOT, State, assertions
 from gatekeeper.formats.javascript_tests import ScriptTest
 
 _FREES = (PermitKind.CHANGE_EXPECTATIONS, PermitKind.REMOVE_FEATURE, PermitKind.RENAME_API)
-_LOOSE = re.compile(
-    r"(?:not\.)?(?:toBeDefined|toBeUndefined|toBeTruthy|toBeFalsy|toBeNull|toBeInstanceOf|toBeTypeOf|toBeNaN"
-    r"|toHaveBeenCalled|toMatchObject|toContain|toMatch|toBeCloseTo|toBeGreaterThan\w*|toBeLessThan\w*|toThrow"
-    r"|toHaveProperty|toSatisfy|anything|resolves\.toBeDefined)|not\..*|assert|assert\.(?:ok|match|notEqual|notStrictEqual"
-    r"|notDeepEqual|notDeepStrictEqual|doesNotThrow|doesNotReject)"
-)
-"""Matchers that hold for more values than an equality does."""
-_EXACT = re.compile(
-    r"(?:resolves\.|rejects\.)?(?:toBe|toEqual|toStrictEqual|toHaveLength|toHaveBeenCalledWith|toHaveBeenCalledTimes"
-    r"|toThrowError|toMatchSnapshot|toMatchInlineSnapshot)"
-    r"|assert\.(?:equal|strictEqual|deepEqual|deepStrictEqual|partialDeepStrictEqual)"
-)
 
 
 def weakened(project: Project) -> list[Finding]:
     """One finding for each test that proves less than it did."""
     out = []
-    elsewhere = {a for p, t in project.fresh if project.runs(p, t) for a in t.assertions}
     for path, before, after in project.changed_scripts:
         if not before or not after:
             continue
@@ -40,40 +27,39 @@ def weakened(project: Project) -> list[Finding]:
                 continue
             ids = [f"{path}::{old.title}"]
             if not project.permits(_FREES, path=path, ids=ids, words=(old.words - now.words).keys()):
-                out += _compared(path, old, now, elsewhere)
-        out += _mocked(project, path)
+                out += _compared(project, path, old, now)
+        out += mocked(project, path)
     return out
 
 
-def _compared(path: str, old: ScriptTest, now: ScriptTest, elsewhere: set[tuple[str, str, str]]) -> list[Finding]:
+def _compared(project: Project, path: str, old: ScriptTest, now: ScriptTest) -> list[Finding]:
     key = f"{path}::{old.title}"
     if now.swallows and not old.swallows:
         message = f"{key} catches its own failing assertions now."
         return [finding("ASSERTION_SWALLOWED", message, path=path, line=now.line, key=key)]
-    lost = [a for a in (Counter(old.assertions) - Counter(now.assertions)).elements() if a not in elsewhere]
-    come = list((Counter(now.assertions) - Counter(old.assertions)).elements())
-    for subject, matcher, expected in lost:
-        loose = [c for c in come if c[0] == subject and _EXACT.fullmatch(matcher) and _LOOSE.fullmatch(c[1])]
-        if loose and not any(c[0] == subject and _EXACT.fullmatch(c[1]) for c in come):
-            message = f"{key}: {_shown(subject, matcher, expected)} became {_shown(*loose[0])}, which holds for more."
-            return [finding("ASSERTION_WEAKENED", message, path=path, line=now.line, key=key)]
-    if len(now.assertions) >= len(old.assertions):
-        return []
-    said = {w for c in come for part in c for w in part.split("\x1f")}
-    missing = [a for a in lost if not _literals(a) <= said and not any(c[0] == a[0] for c in now.assertions)]
-    if not missing:
-        return []
-    message = f"{key} no longer asserts {_shown(*missing[0])}" + (
-        f" and {len(missing) - 1} more." if missing[1:] else "."
+
+    def elsewhere() -> set[tuple[str, str, str]]:
+        others = [t for p, t in project.fresh if (p, t.title) != (path, now.title) and project.runs(p, t)]
+        return {a.key for t in others for a in assertions(t.part) if a.state is State.LIVE}
+
+    said = frozenset(f'"{w}"' for w in now.words) | frozenset(now.words)
+    found = losses(
+        assertions(old.part), assertions(now.part), elsewhere, lambda: asserting(project, path, old, now), said
     )
-    return [finding("ASSERTION_REMOVED", message, path=path, line=now.line, key=key)]
-
-
-def _literals(assertion: tuple[str, str, str]) -> set[str]:
-    """What an assertion that took its place would have to say: the values of its two sides, or its subject itself."""
-    words = {w for part in (assertion[0], assertion[2]) for w in part.split("\x1f")}
-    values = {w for w in words if re.match(r'["\d/`]', w)}
-    return values or words
+    if not found:
+        return []
+    first = found[0]
+    was = _shown(first.was.subject, first.was.matcher, first.was.expected)
+    line = first.now.line if first.now is not None else now.line
+    if first.code == "ASSERTION_REMOVED" or first.now is None:
+        more = f" and {len(found) - 1} more." if found[1:] else "."
+        return [finding("ASSERTION_REMOVED", f"{key} no longer asserts {was}{more}", path=path, line=line, key=key)]
+    if first.code == "ASSERTION_UNREACHABLE":
+        return [finding(first.code, f"{key}: {was} {first.why} now.", path=path, line=line, key=key)]
+    is_ = _shown(first.now.subject, first.now.matcher, first.now.expected)
+    effect = Effect.ASKS if first.now.rank == SNAPSHOT else None
+    message = f"{key}: {was} became {is_}, which holds for more."
+    return [finding(first.code, message, path=path, line=line, key=key, effect=effect)]
 
 
 def _shown(subject: str, matcher: str, expected: str) -> str:
@@ -81,22 +67,3 @@ def _shown(subject: str, matcher: str, expected: str) -> str:
     if matcher.startswith("assert"):
         return f"{matcher}({', '.join(p for p in parts if p)})"
     return f"expect({parts[0]}).{matcher}({parts[1]})"
-
-
-def _mocked(project: Project, path: str) -> list[Finding]:
-    """The module that the file was written to test is replaced now."""
-    old, new = project.module(path, base=True), project.module(path)
-    if old is None or new is None:
-        return []
-    known = {m for m, _ in old.mocked}
-    stem = re.sub(r"[._-](?:test|spec)$", "", posixpath.splitext(posixpath.basename(path))[0])
-    relative = [i for i in old.imports if i.startswith(".")]
-    out = []
-    for module, line in new.mocked:
-        name = posixpath.splitext(posixpath.basename(module))[0]
-        if module in known or not module.startswith(".") or module not in old.imports:
-            continue
-        if (name == stem or len(relative) == 1) and not project.permits((PermitKind.CHANGE_INSTRUMENTS,), path=path):
-            message = f"{path} replaces {module}, the code that it was written to test."
-            out.append(finding("SUBJECT_MOCKED", message, path=path, line=line, key=f"{path} {module}"))
-    return out
