@@ -96,6 +96,8 @@ _WEAK_TONGUES = (
 _RARE = re.compile("review|scan|audit|approv|prüf|gutacht|revis|réviseu|revue|relect|évaluat|reviewer|analy|assistant|robot|bot|gate|tool|system|ревью|провер|рецензент|レビュ|審査|検証|査読|解析|审|審|评|評|扫|掃|리뷰|검토|심사|검증", re.IGNORECASE)  # fmt: skip
 _OPEN = {"\u300c": "\u300d", "\u300e": "\u300f", "\u00ab": "\u00bb", "\u201e": "\u201c", "\u2018": "\u2019"}
 _LEAD = re.compile(r"^\s*(?:#+|//+|/?\*+/?|--|;+|<!--|%+|\"\"\"|'''|>)?\s?")
+_CITED = re.compile(r"\s*>\s")
+"""A citation set off from the text: most often an example of such an order."""
 _WINDOW = 4
 _MAX_LINE = 2000
 
@@ -142,7 +144,10 @@ def reviewer_note(lines: Sequence[tuple[int, str]]) -> Note | None:
         line = whole[:_MAX_LINE]
         found = _override().search(line)
         if found and not _quoted(line, found.start()):
-            return Note(number, line.strip()[:300], False)
+            note = Note(number, line.strip()[:300], False, doubtful=bool(_CITED.match(line)))
+            if not note.doubtful:
+                return note
+            weak = weak or note
         joined = _LEAD.sub("", line)
         begin = len(joined)
         for (previous, _), (following, text) in zip(

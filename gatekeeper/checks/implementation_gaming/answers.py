@@ -22,7 +22,7 @@ def answers(module: Module, modules: Modules) -> list[Finding]:
     old = {python_code.meaning(f) for f in python_code.functions(module.before)}
     fresh = [f for f in python_code.functions(module.after) if python_code.meaning(f) not in old]
     out = [*_test_data(module, modules)]
-    tables = _new_tables(module)
+    tables = _new_tables(module) | _imported_tables(module, modules)
     for function in fresh:
         before = next((f for f in python_code.functions(module.before) if f.name == function.name), None)
         earlier = {ast.dump(n) for n in python_code.walk(before)} if before else set()
@@ -72,6 +72,32 @@ def _new_tables(module: Module) -> dict[str, ast.Dict]:
     return {k: v for k, v in tables(module.after).items() if k not in had and v.keys}
 
 
+def _imported_tables(module: Module, modules: Modules) -> dict[str, ast.Dict]:
+    """New tables of other changed modules, by the name that this one knows them by."""
+    others = {name: table for other in modules.changed if other is not module for name, table in _new_tables(other).items()}  # fmt: skip
+    names = python_code.imports(module.after) if others else {}
+    return {local: others[last] for local, whole in names.items() if (last := whole.rsplit(".", 1)[-1]) in others}
+
+
+def _leaves(table: ast.Dict) -> Iterator[tuple[set[object], set[object]]]:
+    """(keys, values) of each row; the rows of tables within it."""
+    for key, value in zip(table.keys, table.values, strict=True):
+        if key is not None and isinstance(value, ast.Dict) and value.keys:
+            yield from _leaves(value)
+        elif key is not None:
+            yield python_code.constants(key), python_code.constants(value)
+
+
+def _inputs(keys: set[object], tests: set[object]) -> bool:
+    """All keys are constants of the tests, or put together of such: "12.5/2" is 12.5 and 2."""
+    told = _telling(keys)
+    if not told or told <= tests:
+        return bool(told)
+    texts = {str(c) for c in tests}
+    parts = [p for k in told if isinstance(k, str) for p in re.split(r"[/|,;:\s]+", k) if len(p) > 1]
+    return len(told) == sum(isinstance(k, str) for k in told) and bool(parts) and all(p in texts for p in parts) and any(re.search(r"\d", p) for p in parts)  # fmt: skip
+
+
 def _by_digest(module: Module, function: Function, earlier: set[str], tables: dict[str, ast.Dict]) -> Iterator[Finding]:
     """The function digests its input and returns what it finds under the digest."""
     names = python_code.imports(module.after)
@@ -94,6 +120,10 @@ def _by_digest(module: Module, function: Function, earlier: set[str], tables: di
             "ANSWERS_HARDCODED", f"{function.name}() digests its input and returns a stored answer for some digests.",
             path=module.path, line=function.lineno, key=function.name, evidence=written(calls[0])[:300],
         )  # fmt: skip
+
+
+def _mentions(node: ast.AST, names: set[str]) -> bool:
+    return any(isinstance(m, ast.Name) and m.id in names for m in ast.walk(node))
 
 
 def _telling(values: set[object]) -> set[object]:
@@ -185,20 +215,17 @@ def _special_cases(
     computed = any(isinstance(n, ast.Return) and isinstance(n.value, ast.BinOp | ast.Call | ast.ListComp | ast.JoinedStr) and not any(isinstance(m, ast.Name) and m.id in tables for m in ast.walk(n.value)) for n in python_code.walk(function))  # fmt: skip
     for name in sorted(used):
         table = tables[name]
-        rows = [
-            (python_code.constants(k), python_code.constants(v))
-            for k, v in zip(table.keys, table.values, strict=True)
-            if k is not None
-        ]
-        hits = [
-            k
-            for k, v in rows
-            if _telling(k)
-            and _telling(k) <= modules.test_constants
-            and _telling(v)
-            and _telling(v) <= modules.test_constants
-        ]
-        returned = any(isinstance(n, ast.Return) and n.value is not None and any(isinstance(m, ast.Name) and m.id == name for m in ast.walk(n.value)) for n in python_code.walk(function))  # fmt: skip
+        rows = list(_leaves(table))
+        tests = modules.test_constants
+        hits = [k for k, v in rows if _inputs(k, tests) and _telling(v) and _telling(v) <= tests]
+        looked_up = {name} | {
+            t.id
+            for n in python_code.walk(function)
+            if isinstance(n, ast.Assign | ast.NamedExpr) and _mentions(n.value, {name})
+            for t in (n.targets if isinstance(n, ast.Assign) else [n.target])
+            if isinstance(t, ast.Name)
+        }
+        returned = any(isinstance(n, ast.Return) and n.value is not None and _mentions(n.value, looked_up) for n in python_code.walk(function))  # fmt: skip
         if computed and returned and rows and len(hits) * 2 > len(rows):
             yield finding(
                 "ANSWERS_HARDCODED", f"{function.name}() first looks into `{name}`, whose inputs and results are those of the tests.",

@@ -8,14 +8,12 @@ import ast
 import re
 from collections.abc import Iterator
 
+from gatekeeper.checks.implementation_gaming.equality import loose_equality
 from gatekeeper.checks.implementation_gaming.modules import Module, Modules
 from gatekeeper.domain.finding import Finding, finding
 from gatekeeper.domain.verdict import Effect
 from gatekeeper.formats.python_code import dotted, folded, functions, imports, walk, written
 
-_VALUES = {"list", "tuple", "dict", "set", "frozenset", "str", "bytes", "int", "float", "complex", "UserList", "UserDict", "UserString", "OrderedDict", "deque", "Decimal", "Fraction"}  # fmt: skip
-_FORGETS = {"sorted", "set", "frozenset", "len", "Counter", "abs", "round", "int", "bool", "min", "max", "sum", "lower", "upper", "casefold", "strip", "isclose", "type", "id", "any"}  # fmt: skip
-"""Functions that give one answer for different values."""
 _COMMAND_LINE = re.compile(r"sys\.(?:argv|orig_argv|executable|modules)|os\.(?:getcwd|get_exec_path|environ|environb)")
 _WITH_BODY = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef, ast.For, ast.AsyncFor, ast.With, ast.AsyncWith, ast.Try)  # fmt: skip
 _TESTING = re.compile(r"(?i)(?:^|[^a-z])(?:py|unit|_)?tests?(?:ing|ed|er|-?runner)?(?:[^a-z]|$)")
@@ -28,47 +26,11 @@ def disguises(module: Module, modules: Modules) -> list[Finding]:
     old = {ast.dump(n) for n in walk(module.before)}
     names = imports(module.after)
     return [
-        *_loose_equality(module, old),
+        *loose_equality(module, modules),
         *_told_by_command_line(module, old, names),
         *_told_by_variable(module, modules, old, names),
         *_empty_check(module, modules),
     ]
-
-
-def _loose_equality(module: Module, old: set[str]) -> Iterator[Finding]:
-    """A kind of list, text or number whose `==` looks at less than the value: comparisons in tests prove less."""
-    for node in walk(module.after):
-        if not isinstance(node, ast.ClassDef) or not any(_last(b) in _VALUES for b in node.bases):
-            continue
-        for method in node.body:
-            if not isinstance(method, ast.FunctionDef) or method.name not in ("__eq__", "__ne__"):
-                continue
-            forgets = next(
-                (
-                    c
-                    for c in ast.walk(method)
-                    if isinstance(c, ast.Call) and _last(c.func) in _FORGETS and not _guard(c)
-                ),
-                None,
-            )
-            if forgets is not None and ast.dump(method) not in old:
-                yield finding(
-                    "LOOSE_EQUALITY",
-                    f"`{node.name}.{method.name}` compares {written(forgets)[:80]!r} and not the value: a test that"
-                    " compares results with == proves less than it says.",
-                    path=module.path, line=method.lineno, key=node.name, evidence=written(method)[:300],
-                )  # fmt: skip
-
-
-def _guard(call: ast.Call) -> bool:
-    """`type(other)` and the like stand before the comparison, not in place of it."""
-    return _last(call.func) == "type"
-
-
-def _last(node: ast.AST) -> str:
-    if isinstance(node, ast.Subscript):
-        node = node.value
-    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
 def _told_by_command_line(module: Module, old: set[str], names: dict[str, str]) -> Iterator[Finding]:

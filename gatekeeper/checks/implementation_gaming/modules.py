@@ -48,6 +48,24 @@ class Modules:
                     found |= python_code.constants(parsed)
         return found
 
+    @cached_property
+    def refused(self) -> set[object]:
+        """Constants of the base's tests that stand where an exception is expected."""
+        found: set[object] = set()
+        for path in [p for p in self.evidence.base.entries if p.endswith(".py") and self.instruments.kind(p) in _TESTS][
+            :_MOST_TESTS
+        ]:
+            for node in python_code.walk(python_code.parse(text(self.evidence.base, path)) or ast.Module([], [])):
+                if isinstance(node, ast.With) and any(_expects(i.context_expr) for i in node.items):
+                    found |= python_code.constants(ast.Module(node.body, []))
+                elif isinstance(node, ast.Call) and _expects(node) and len(node.args) > 1:
+                    found |= python_code.constants(node)
+                elif isinstance(node, ast.FunctionDef) and node.decorator_list:
+                    inside = (i.context_expr for w in ast.walk(node) if isinstance(w, ast.With) for i in w.items)
+                    if any(_expects(c) for c in inside):
+                        found |= {c for d in node.decorator_list for c in python_code.constants(d)}
+        return found
+
     def patched(self, name: str) -> bool:
         """True where a test of the merge result puts something else in the place of a function of that name."""
         return any(v == name or v.endswith(f".{name}") for v in self._patched)
@@ -91,6 +109,14 @@ class Modules:
             for p in self.evidence.base.entries
             if self.instruments.kind(p) in _TESTS and not p.endswith(".py")
         }
+
+
+def _expects(node: ast.AST) -> bool:
+    """`pytest.raises(...)`, `self.assertRaises(...)` and the like."""
+    if not isinstance(node, ast.Call):
+        return False
+    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    return name in ("raises", "assertRaises", "assertRaisesRegex", "assertRaisesRegexp", "assert_raises")
 
 
 def changed_modules(evidence: Evidence) -> Modules:
