@@ -19,6 +19,8 @@ _MOST = 400
 """Statements that one test is written out to."""
 _ROUNDS = 60
 """Rows of one loop."""
+OWN = "__of_the_tests"
+"""Ending of a name that the tests' own modules define in the place of an imported one."""
 _PART = "__part__"
 _ASSERTS = frozenset({"assertEqual", "assertEquals", "assertTupleEqual"})
 Env = dict[str, ast.expr]
@@ -73,7 +75,7 @@ class Unfolder:
         if node is None or not is_fixture(node) or depth > _DEPTH or isinstance(node, ast.AsyncFunctionDef):
             return []
         try:
-            self._same_names(at, node)
+            env = self._same_names(at, node)
             body = [s for s in node.body if not _bare(s)]
             last = body[-1] if body else None
             given = last.value if isinstance(last, ast.Return) else None
@@ -84,7 +86,6 @@ class Unfolder:
             if given is None or any(isinstance(n, ast.Yield | ast.Return) for s in body[:-1] for n in ast.walk(s)):
                 return []
             lines: list[ast.stmt] = []
-            env: Env = {}
             for arg in node.args.args:
                 env[arg.arg] = ast.Name(self._fresh(arg.arg), ast.Load())
                 inner = self._fixture(arg.arg, env[arg.arg].id, depth + 1)  # type: ignore[attr-defined]
@@ -192,9 +193,9 @@ class Unfolder:
             return None
         size = self._size
         try:
-            self._same_names(place, node)
+            other = self._same_names(place, node)
             first = call.func.value if bound_method and isinstance(call.func, ast.Attribute) else None
-            env = bound(call, node, None if "staticmethod" in marks else first)
+            env = {**other, **bound(call, node, None if "staticmethod" in marks else first)}
             body = [s for s in node.body if not _bare(s)]
             value: ast.expr | None = None
             given = body[-1] if body and isinstance(body[-1], ast.Return) else None
@@ -243,10 +244,14 @@ class Unfolder:
             out += self._block([_statement(s, env)], {}, at, depth)
         return out
 
-    def _same_names(self, at: Place, node: Function) -> None:
-        """A helper of another module must mean by its names what the module of the test means by them."""
+    def _same_names(self, at: Place, node: Function) -> Env:
+        """A helper of another module must mean by its names what the module of the test means by them.
+
+        What it defines itself under a name that the tests took from elsewhere is given a name of its own.
+        """
+        env: Env = {}
         if at is self._home:
-            return
+            return env
         own = {a.arg for a in ast.walk(node) if isinstance(a, ast.arg)}
         for name in {n.id for n in ast.walk(node) if isinstance(n, ast.Name)} - own:
             there = at.imports.get(name, "")
@@ -254,9 +259,10 @@ class Unfolder:
             if name in at.defined or name in at.values:
                 self.foreign.add(name)
                 if here and self._find(here) is None:
-                    raise NotPlain
+                    env[name] = ast.Name(name + OWN, ast.Load())
             elif there and here and there.lstrip(".") != here.lstrip("."):
                 raise NotPlain
+        return env
 
     def _parts(self, body: list[ast.stmt]) -> list[ast.stmt]:
         """A comparison with a whole tuple is one with each of its parts."""
