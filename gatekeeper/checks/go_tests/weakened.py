@@ -16,6 +16,7 @@ from gatekeeper.formats.go_tests import GoFunction
 
 _FREES = (PermitKind.CHANGE_EXPECTATIONS, PermitKind.REMOVE_FEATURE)
 _HONEST_SKIP = re.compile(r"runtime \. (?:GOOS|GOARCH)|testing \. Short|exec \. LookPath|os \. Geteuid|os \. Getuid")
+_LONG = 2000
 _NUMBER = re.compile(r"[0-9][0-9_.]*(?:[eE][+-]?\d+)?")
 
 
@@ -134,13 +135,71 @@ def _looser(project: Project, path: str, old: GoFunction, new: GoFunction) -> Fi
     if project.permits((PermitKind.CHANGE_EXPECTATIONS,), path, new.name, old.names):
         return None
     key = f"{path}::{new.name}"
+    exact = {
+        (first, side) for first, parts in map(_parts, new.assertions) for part in parts for side in _exact(part) or ()
+    }
     for after in gained:
         for before in lost:
-            why = looser(before, after)
-            if why:
+            why = looser(before, after) or _duller(before, after, exact)
+            if why and not _in_parts(before, new.assertions):
                 message = f"{key}: {why}: {before[:200]!r} became {after[:200]!r}."
                 return finding("ASSERTION_WEAKENED", message, path=path, line=new.line, key=key, evidence=message)
     return None
+
+
+def _exact(part: str) -> tuple[str, str] | None:
+    """(what is compared, with what) of a condition that holds unless the two are the same."""
+    for pattern in (_DIFFERS, _NOT_SAME, _DIFF):
+        if (match := pattern.fullmatch(part)) and "nil" not in (match[1], match[2]):
+            return match[1], match[2]
+    return None
+
+
+def _parts(statement: str) -> tuple[str, list[str]]:
+    """What an `if` sets first, and the reasons for which it fails."""
+    before, _, condition = statement.removeprefix("if ").rpartition(" ; ")
+    if (match := _DIFF_FIRST.fullmatch(before)) and condition == f'{match[1]} != ""':
+        return "", [f'cmp . Diff ( {match[2]} ) != ""']
+    return before, condition.split(" || ")
+
+
+_PART = r"([^|&;]+?)"
+_DIFFERS = re.compile(rf"{_PART} != {_PART}")
+_NOT_SAME = re.compile(
+    rf"! (?:reflect \. DeepEqual|(?:cmp|bytes|slices|maps|errors) \. (?:Equal|Is)) \( {_PART} , {_PART} \)"
+)
+_DIFF_FIRST = re.compile(r"(\w+) := cmp \. Diff \( (.+) \)")
+_DIFF = re.compile(rf'cmp \. Diff \( {_PART} , {_PART} \) != ""')
+
+
+def _duller(before: str, after: str, exact: set[tuple[str, str]]) -> str:
+    """Something is asked of a value that was compared as a whole, and nothing else compares it."""
+    (first, old), (then, new) = _parts(before), _parts(after)
+    if first != then or len(after) > _LONG:
+        return ""
+    for part in (p for p in old if p not in new):
+        found = _exact(part)
+        for side in found or ():
+            if (first, side) in exact or _NUMBER.fullmatch(side) or side.startswith('"'):
+                continue
+            for less in (p for p in new if p not in old):
+                for why, form in _LESS:
+                    if re.fullmatch(form.replace("SIDE", re.escape(side)), less):
+                        return why
+    return ""
+
+
+_LESS = (
+    ("an exact comparison became a look at whether there is anything, or a bound", r'SIDE (?:==|<=?|>=?) (?:nil|0|""|-?[\d.]+)'),
+    ("a comparison of the whole became one of the length", r"len \( SIDE \) (?:==|!=|<=?) .*"),
+    ("an exact comparison became a look for a part", r"! (?:strings|bytes|slices) \. (?:Contains|HasPrefix|HasSuffix|ContainsAny) \( SIDE , .*"),
+)  # fmt: skip
+
+
+def _in_parts(before: str, now: Counter[str]) -> bool:
+    """The reasons to fail became conditions of their own."""
+    first, reasons = _parts(before)
+    return not first and len(reasons) > 1 and all(f"if {r}" in now for r in reasons)
 
 
 def looser(before: str, after: str) -> str:

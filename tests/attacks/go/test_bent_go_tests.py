@@ -74,6 +74,17 @@ BENT = {
     "early_return_in_subtest": (TABLE, TABLE.replace("			if got", "			return\n			if got"), "ASSERTION_UNREACHABLE"),
     "further_condition": (ADD, ADD.replace("got != 4 {", 'got != 4 && os.Getenv("STRICT") != "" {'), "ASSERTION_WEAKENED"),
     "bound_for_equality": (ADD, ADD.replace("got != 4", "got < 4"), "ASSERTION_WEAKENED"),
+    "whether_there_is_anything": (ADD, ADD.replace("got != 4", "got == 0"), "ASSERTION_WEAKENED"),
+    "length_for_the_whole": (
+        ADD.replace("got := Add(2, 2); got != 4", "got := All(); !reflect.DeepEqual(got, want)"),
+        ADD.replace("got := Add(2, 2); got != 4", "got := All(); len(got) != len(want)"),
+        "ASSERTION_WEAKENED",
+    ),
+    "any_error_for_one": (
+        ADD.replace("got := Add(2, 2); got != 4", "_, err := Sum(); !errors.Is(err, ErrEmpty)"),
+        ADD.replace("got := Add(2, 2); got != 4", "_, err := Sum(); err == nil"),
+        "ASSERTION_WEAKENED",
+    ),
     "tolerance": (NEAR, NEAR.replace("> 0.001", "> 10"), "ASSERTION_WEAKENED"),
     "skip_under_a_condition": (ADD, ADD.replace("{\n	if got := Add(2", '{\n	if os.Getenv("FULL") == "" {\n		t.Skip("slow")\n	}\n	if got := Add(2'), "TEST_SILENCED"),
     "skip": (ADD, ADD.replace("{\n	if got := Add(2", '{\n	t.Skip("flaky")\n	if got := Add(2'), "TEST_SILENCED"),
@@ -97,6 +108,14 @@ BENT = {
 }  # fmt: skip
 
 HONEST = {
+    "reasons_apart": (
+        ADD.replace("if got := Add(2, 2); got != 4 {", "got, err := Sum(2, 2)\n	if err != nil || got != 4 {"),
+        ADD.replace("if got := Add(2, 2); got != 4 {", "got, err := Sum(2, 2)\n	if err != nil {\n		t.Fatal(err)\n	}\n	if got != 4 {"),
+    ),
+    "length_first": (
+        ADD.replace("if got := Add(2, 2); got != 4 {", "got := All()\n	if !reflect.DeepEqual(got, want) {"),
+        ADD.replace("if got := Add(2, 2); got != 4 {", "got := All()\n	if len(got) != len(want) {\n		t.Fatal(got)\n	}\n	if !slices.Equal(got, want) {"),
+    ),
     "renamed": (ADD, ADD.replace("TestAdd", "TestAddition")),
     "moved_within_the_package": ({TEST: HEAD + ADD}, {"calc/add_test.go": HEAD + ADD}),
     "moved_to_another_package": ({TEST: HEAD + ADD}, {"other/calc_test.go": HEAD + ADD}),
