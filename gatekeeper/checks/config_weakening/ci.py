@@ -17,6 +17,7 @@ from gatekeeper.checks.config_weakening.ci_switches import switches
 from gatekeeper.checks.config_weakening.ci_triggers import checks_nothing, narrowed_triggers
 from gatekeeper.checks.config_weakening.command_reach import LOST, narrowing
 from gatekeeper.checks.config_weakening.limits import permitted
+from gatekeeper.checks.config_weakening.matrix_rows import rows_left_out
 from gatekeeper.domain.evidence import Evidence
 from gatekeeper.domain.finding import Finding, finding
 from gatekeeper.domain.ticket import PermitKind
@@ -99,6 +100,7 @@ def _compare(
     if old is None:
         return rows
     rows += switches(old, new)
+    rows += rows_left_out(old, new)
     rows += _commands(old, new, elsewhere)
     rows += around_checks(old, new)
     rows += surroundings(old, new)

@@ -18,6 +18,13 @@ _FALSE = re.compile(
     r"^\s*(?:\$\{\{\s*)?(?:false|0|''|\"\"|!\s*true|github\.event_name\s*==\s*'workflow_dispatch'|never|manual)(?:\s*\}\})?\s*$",
     re.IGNORECASE,
 )
+_NO_CHANGE = re.compile(
+    r"^\s*(?:\$\{\{\s*)?github\.event_name\s*==\s*'(?:schedule|workflow_dispatch|repository_dispatch|release|workflow_run)'(?:\s*\}\})?\s*$"
+)
+_NO_REQUEST = re.compile(
+    r"^\s*(?:\$\{\{\s*)?(?:github\.ref(?:_name)?\s*==\s*'(?!refs/pull)[^']{1,200}'|github\.event_name\s*(?:==\s*'push'|!=\s*'pull_request'))(?:\s*\}\})?\s*$"
+)
+"""Conditions that no pull request meets."""
 _OF_THE_MATRIX = re.compile(r"^\$\{\{\s*matrix\.[\w.-]+(?:\s*\|\|\s*false|\s*==\s*(?:true|false|'[^']*'))?\s*\}\}$")
 _REPORTS = ("codecov/", "coverallsapp/", "codacy/", "actions/upload-artifact", "actions/cache", "codspeedhq/")
 """Actions that send or keep what was measured; whether that worked says nothing of the code."""
@@ -58,7 +65,8 @@ def switches(old: dict[str, Any], new: dict[str, Any]) -> list[Row]:
         elif key in ("if", "when", "condition", "enabled", "rules"):
             dead = bool(_FALSE.match(value))
             if (dead or _guards(new, at)) and not (_DRAFTS.fullmatch(value) and _ready(new)):
-                said = ("CI_CHECK_REMOVED", f"{where} is {value[:120]}: {'it never runs' if dead else 'it runs in fewer cases'}.", None if dead else Effect.ASKS)  # fmt: skip
+                rare = not dead and key == "if" and _never_before_merge(value, new) and _checks(new, at)
+                said = ("CI_CHECK_REMOVED", f"{where} is {value[:120]}: {'it never runs' if dead else 'it never runs before a merge' if rare else 'it runs in fewer cases'}.", None if dead or rare else Effect.ASKS)  # fmt: skip
         elif key == "shell" and re.search(r"\{0\}", value) and "-e" not in value:
             said = ("CI_FAILURE_IGNORED", f"{where} is {value}: the shell no longer stops at a failure.", None)
         elif (
@@ -74,6 +82,20 @@ def switches(old: dict[str, Any], new: dict[str, Any]) -> list[Row]:
                 continue
         rows.append(said)
     return rows
+
+
+def _never_before_merge(value: str, doc: dict[str, Any]) -> bool:
+    """The condition holds for no request, though the definition starts for requests, or for no push and no request."""
+    on = doc.get("on")
+    asked = "pull_request" in (on if isinstance(on, dict | list) else [on])
+    return bool(_NO_CHANGE.match(value) or (asked and _NO_REQUEST.match(value)))
+
+
+def _checks(doc: Any, at: _Path) -> bool:
+    """The job or step on which the condition stands checks something."""
+    for part in at[:-1]:
+        doc = doc[int(part)] if isinstance(doc, list) else doc[part]
+    return isinstance(doc, dict) and bool(checks_of(command_lines(doc)))
 
 
 def only_joined(old: dict[str, Any], new: dict[str, Any]) -> bool:

