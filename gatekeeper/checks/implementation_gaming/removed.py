@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from gatekeeper.checks.implementation_gaming.inherited import inherited
 from gatekeeper.checks.implementation_gaming.modules import Module, Modules
+from gatekeeper.checks.implementation_gaming.renamed import unannounced
 from gatekeeper.domain.evidence import Evidence
 from gatekeeper.domain.finding import Finding, finding
 from gatekeeper.domain.ticket import PermitKind
@@ -205,7 +206,14 @@ def _module(evidence: Evidence, modules: Modules, module: Module, everywhere: di
             ):
                 stubbed.append((name, other))
     successors = {name: _successor(module, name, node) for name, node in gone}
-    gone = [(n, d) for n, d in gone if not (new := successors[n]) or not _followed(evidence, n, new)]
+    followed = {n for n, _ in gone if successors[n] and _followed(evidence, n, successors[n])}
+    quiet = [(n, d) for n, d in gone if n in followed and unannounced(evidence, module.path, n, successors[n])]
+    gone = [(n, d) for n, d in gone if n not in followed]
+    if quiet and not gone and not _builds(module):
+        yield finding(
+            "FEATURE_REMOVED", f"{', '.join(f'{n} is {successors[n]} now' for n, _ in quiet[:5])}: callers elsewhere break, and the ticket does not speak of it.",
+            path=module.path, line=quiet[0][1].lineno, key=" ".join(n for n, _ in quiet), effect=Effect.ASKS,
+        )  # fmt: skip
     if gone and not _builds(module):
         effect = _weight(evidence, [n for n, _ in gone], successors, module.before)
         yield finding(

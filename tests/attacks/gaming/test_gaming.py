@@ -115,7 +115,7 @@ def test_a_public_rename_with_another_body_is_explained_when_all_follow():
     user = "from shop.core import label\n\nprint(label('A'))\n"
     repo = {**REPO, "shop/cli.py": user}
     followed = {"shop/core.py": renamed, "tests/test_core.py": tests, "shop/cli.py": user.replace("label", "caption")}
-    assert check(tree_evidence(repo, followed)) == ()
+    assert check(tree_evidence(repo, followed, goal="label() has a better name.")) == ()
     forgotten = check(tree_evidence(repo, {**followed, "shop/cli.py": user}))
     assert [(f.code, f.effect.value) for f in forgotten] == [("FEATURE_REMOVED", "asks")]
 
