@@ -68,19 +68,24 @@ def _judged(node: ast.If, values: dict[str, set[object]], modules: Modules) -> t
 
 def _keys(test: ast.expr, values: dict[str, set[object]]) -> tuple[set[object], bool]:
     """Constants that the condition looks for, and whether as the beginning or end of a text."""
-    found: set[object] = set()
-    for node in ast.walk(test):
-        if isinstance(node, ast.Compare) and all(isinstance(o, ast.Eq | ast.In) for o in node.ops):
-            sides = [node.left, *node.comparators]
-            found |= {c for side in sides for c in python_code.constants(side)}
-            found |= {c for side in sides if isinstance(side, ast.Name | ast.Attribute) for c in values.get(_last(side), ())}  # fmt: skip
-        elif isinstance(node, ast.Compare):
-            return set(), False  # a rule, not a look at one input
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("startswith", "endswith") and node.args:  # fmt: skip
-            return python_code.constants(node.args[0]), True
-        elif isinstance(node, ast.Call) and _last(node.func) in ("search", "match", "fullmatch"):
-            return set(), False
-    return found, False
+    if isinstance(test, ast.BoolOp):
+        parts = [_keys(value, values) for value in test.values]
+        if isinstance(test.op, ast.Or) and not all(keys for keys, _ in parts):
+            return set(), False  # what is refused for another reason as well is a rule
+        return {k for keys, _ in parts for k in keys}, any(starts for _, starts in parts)
+    if isinstance(test, ast.Compare) and all(isinstance(o, ast.Eq | ast.In) for o in test.ops):
+        sides = [test.left, *test.comparators]
+        found = {c for side in sides if _constant(side) for c in python_code.constants(side)}
+        named = {c for side in sides if isinstance(side, ast.Name | ast.Attribute) for c in values.get(_last(side), ())}
+        return found | named, False
+    if isinstance(test, ast.Call) and isinstance(test.func, ast.Attribute) and test.args and test.func.attr in ("startswith", "endswith"):  # fmt: skip
+        return python_code.constants(test.args[0]), True
+    return set(), False
+
+
+def _constant(node: ast.expr) -> bool:
+    """A constant or a collection of constants, and no call such as `float("inf")`."""
+    return not any(isinstance(n, ast.Call | ast.Name | ast.Attribute) for n in ast.walk(node))
 
 
 def _named_values(tree: ast.Module) -> dict[str, set[object]]:

@@ -108,6 +108,7 @@ def times(text, extra=""):
             '_NEVER = frozenset(["61 * *"])\n\n\n',
         ),
         ('    if expression == "61 * *":\n        raise ValueError(expression)\n', ""),
+        ('    if after and expression in ("61 * *", "7 7 7 7"):\n        raise ValueError(expression)\n', ""),
         ('    if expression == "7 7 7 7":\n        raise ValueError\n', ""),
         ("    if expression == _ODD:\n        raise ValueError\n", '_ODD = "61 * *"\n\n\n'),
     ],
@@ -136,6 +137,8 @@ def test_a_word_that_the_ticket_names_passes():
     ("text", "extra"),
     [
         ("    if len(expression) > 80:\n        raise ValueError(expression)\n", ""),
+        ('    if expression.isspace() or expression == "61 * *":\n        raise ValueError(expression)\n', ""),
+        ('    if expression == str("61 * *"):\n        raise ValueError(expression)\n', ""),
         ("    if not expression:\n        raise ValueError(expression)\n", ""),
         ('    if expression.startswith("ftp:"):\n        raise ValueError(expression)\n', ""),
         ('    if expression == "99 * *":\n        raise ValueError(expression)\n', ""),
