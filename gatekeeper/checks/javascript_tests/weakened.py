@@ -5,6 +5,7 @@ from __future__ import annotations
 from gatekeeper.checks.javascript_tests.losses import losses
 from gatekeeper.checks.javascript_tests.project import Project
 from gatekeeper.checks.javascript_tests.subjects import asserting, mocked
+from gatekeeper.checks.javascript_tests.vanished import SHARE, covered
 from gatekeeper.domain.finding import Finding, finding
 from gatekeeper.domain.ticket import PermitKind
 from gatekeeper.domain.verdict import Effect
@@ -17,19 +18,30 @@ _FREES = (PermitKind.CHANGE_EXPECTATIONS, PermitKind.REMOVE_FEATURE, PermitKind.
 def weakened(project: Project) -> list[Finding]:
     """One finding for each test that proves less than it did."""
     out = []
+    known = {t.title for p, b, _ in project.changed_scripts if b for t in project.tests(p, base=True)}
     for path, before, after in project.changed_scripts:
-        if not before or not after:
+        if not before:
             continue
-        new = {t.title: t for t in project.tests(path)}
+        new = {t.title: t for t in project.tests(path)} if after else {}
         for old in project.tests(path, base=True):
-            now = new.get(old.title)
+            here = new.get(old.title)
+            where, now = (path, here) if here is not None else _moved(project, path, old, known)
             if now is None or now.body == old.body:
                 continue
             ids = [f"{path}::{old.title}"]
-            if not project.permits(_FREES, path=path, ids=ids, words=(old.words - now.words).keys()):
-                out += _compared(project, path, old, now)
-        out += mocked(project, path)
+            kinds = _FREES if here is not None else (*_FREES, PermitKind.REMOVE_TESTS)
+            if not project.permits(kinds, path=path, ids=ids, words=(old.words - now.words).keys()):
+                out += _compared(project, where, old, now)
+        out += mocked(project, path) if after else []
     return out
+
+
+def _moved(project: Project, path: str, old: ScriptTest, known: set[str]) -> tuple[str, ScriptTest | None]:
+    """The one test of the change that took the place of one that is gone: by its name, or by what it says."""
+    others = [(p, t) for p, t in project.fresh if not t.dynamic and not (t.title in known and p == path)]
+    named = [f for f in others if f[1].names[-1] == old.names[-1]]
+    alike = named or [f for f in others if f[1].title not in known and covered(old, [f[1]], SHARE)]
+    return alike[0] if len(alike) == 1 else (path, None)
 
 
 def _compared(project: Project, path: str, old: ScriptTest, now: ScriptTest) -> list[Finding]:

@@ -194,3 +194,13 @@ def test_the_code_under_test_is_replaced(old, new):
 @pytest.mark.parametrize(("old", "new"), KEPT)
 def test_what_stands_around_the_code_may_be_replaced(old, new):
     assert judge(made(OLD), made(OLD, NODE.replace(old, new))) == set()
+
+
+def test_a_test_that_moved_or_has_another_name_proves_as_much():
+    weak = made("  assert.ok(f('a=1&a=2').a, { a: ['1', '2'] });")
+    assert judge(made(OLD), weak.replace("test('t'", "test('other'")) & {"ASSERTION_WEAKENED"}
+    assert judge(made(OLD), NODE, extra={"test/unit/query.test.js": weak}) & {"ASSERTION_WEAKENED"}
+    assert "ASSERTION_WEAKENED" not in judge(made(OLD), NODE, extra={"test/unit/query.test.js": made(OLD)})
+    assert "ASSERTION_WEAKENED" not in judge(
+        made(OLD), made(OLD + "\n  assert.ok(f('b'));").replace("test('t'", "test('o'")
+    )
