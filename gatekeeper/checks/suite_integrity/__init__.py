@@ -13,6 +13,7 @@ from gatekeeper.checks.suite_integrity.in_code import in_code
 from gatekeeper.checks.suite_integrity.make_targets import make_targets
 from gatekeeper.checks.suite_integrity.new_tests import hollow
 from gatekeeper.checks.suite_integrity.outcomes import shadowed, silenced
+from gatekeeper.checks.suite_integrity.own_oracles import own_oracles
 from gatekeeper.checks.suite_integrity.runner import patched, shadows
 from gatekeeper.checks.suite_integrity.scripts import scripts
 from gatekeeper.checks.suite_integrity.settings import settings
@@ -55,5 +56,5 @@ def check(evidence: Evidence) -> tuple[Finding, ...]:
             first = blocking[0]
             causes[causes.index(first)] = replace(first, evidence=f"{first.evidence}\n{note}".strip())
         effects = kept
-    found = [*causes, *hidden, *effects, *hollow(situation)]
+    found = [*causes, *hidden, *effects, *own_oracles(situation), *hollow(situation)]
     return tuple({f.fingerprint: f for f in found}.values())
