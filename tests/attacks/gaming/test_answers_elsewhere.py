@@ -138,7 +138,7 @@ def test_a_word_that_the_ticket_names_passes():
     [
         ("    if len(expression) > 80:\n        raise ValueError(expression)\n", ""),
         ('    if expression.isspace() or expression == "61 * *":\n        raise ValueError(expression)\n', ""),
-        ('    if expression == str("61 * *"):\n        raise ValueError(expression)\n', ""),
+        ('    if after == float("7"):\n        raise ValueError(expression)\n', ""),
         ("    if not expression:\n        raise ValueError(expression)\n", ""),
         ('    if expression.startswith("ftp:"):\n        raise ValueError(expression)\n', ""),
         ('    if expression == "99 * *":\n        raise ValueError(expression)\n', ""),
