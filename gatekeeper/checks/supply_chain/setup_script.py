@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable
 
 from gatekeeper.checks.supply_chain.build_calls import (
@@ -74,7 +75,7 @@ def changed_script(evidence: Evidence, path: str, before: str, after: str) -> It
     reach |= {
         f"the package {k}": line
         for k, line in packages(evidence.merged, new).items()
-        if k not in packages(evidence.base, old)
+        if k not in packages(evidence.base, old) and k.lower() not in _required(old)
     }
     odd = {**({"another text as code": min(run.values())} if run else {}), **reach}
     if odd:
@@ -83,6 +84,13 @@ def changed_script(evidence: Evidence, path: str, before: str, after: str) -> It
             "BUILD_HOOK_ADDED", f"{path} runs or reaches {', '.join(sorted(odd))[:200]} while the package is built.",
             path=path, line=odd[first], effect=Effect.ASKS,
         )  # fmt: skip
+
+
+def _required(script: ast.Module) -> set[str]:
+    """Packages that the target's own script names as requirements: whoever installs it has them."""
+    texts = (n.value for n in python_code.walk(script) if isinstance(n, ast.Constant) and isinstance(n.value, str))
+    names = (re.match(r"[A-Za-z0-9][\w.-]{0,100}", t) for t in texts if len(t) <= 200)
+    return {m.group().lower().replace("-", "_") for m in names if m}
 
 
 def _moved(tree: Tree, origin: str, before: Iterable[str]) -> bool:

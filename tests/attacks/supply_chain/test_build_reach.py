@@ -49,6 +49,7 @@ def test_what_a_build_newly_brings_in_is_seen(before, after, effect):
     [
         ({"setup.py": SETUP}, {"setup.py": "import shop\n" + SETUP, "shop/__init__.py": "import subprocess\ndef f():\n    subprocess.run(['x'])\n"}),
         ({"setup.py": "import shop\n" + SETUP, "shop/__init__.py": "V = '1'\n"}, {"shop/__init__.py": "import os\nV = '2'\nclass A:\n    def f(self):\n        os.system('id')\n"}),
+        ({"setup.py": SETUP.replace("'shop')", "'shop', install_requires=['text-cells>=1'])")}, {"setup.py": "try:\n    import text_cells\nexcept ImportError:\n    pass\n" + SETUP}),
         ({"setup.py": SETUP}, {"setup.py": "import numpy\nimport os, sys, pkg_resources\n" + SETUP}),
         ({"setup.py": SETUP}, {"setup.py": "text = open('README.md').read()\nmore = open('x', 'rb')\n" + SETUP}),
         ({"setup.py": SETUP}, {"setup.py": "import sys\nsys.dont_write_bytecode = True\n" + SETUP}),
