@@ -49,7 +49,7 @@ def check(evidence: Evidence) -> tuple[Finding, ...]:
         words = _unsaid(claim) or "names no command"
         found.append(finding("CLAIM_COMMAND_MISSING", f"The claim {words}.", key="commands"))
     found += _commands(claim, tests)
-    found += _status(claim, tests, runs, unsteady)
+    found += _status(claim, tests, runs, unsteady | _newcomers(evidence, runs))
     if not claim.reports:
         if not claim.report_faults and any(r.cases for r in runs):
             found.append(finding("CLAIM_REPORT_MISSING", "The claim holds no test report."))
@@ -94,7 +94,7 @@ def _commands(claim: Claim, tests: Iterable[Suite]) -> list[Finding]:
 def _status(claim: Claim, tests: Iterable[Suite], runs: list[SuiteRun], unsteady: frozenset[str]) -> list[Finding]:
     """Status 0 for a suite that failed. A status is that of the claimed commands which are the suite's, else of all.
 
-    `unsteady` are tests that fail and pass on this code: the author may well have seen the suite pass.
+    `unsteady` are tests that fail and pass on this code, or that the author did not have: the suite may well have passed.
     """
     commands = {s.name: {essence(line) for line in s.command.splitlines() if line.strip()} for s in tests}
     numbered = [(n, c) for n, c in enumerate(claim.commands, 1) if c.exit_code is not None]
@@ -115,6 +115,23 @@ def _status(claim: Claim, tests: Iterable[Suite], runs: list[SuiteRun], unsteady
         seen = [saw(run, f"exit status {run.exit_code}")]
         found.append(finding("CLAIM_EXIT_CODE", message, key=run.suite, seen=seen))
     return found
+
+
+def _newcomers(evidence: Evidence, runs: list[SuiteRun]) -> frozenset[str]:
+    """Tests that failed and that the author's own commit does not hold: the target has got them since."""
+    head, change = evidence.head, evidence.change
+    if head is None or change.merge_base == change.base:
+        return frozenset()
+    found = set()
+    for case in (c for r in runs for c in r.cases if c.outcome in _BAD):
+        path, _, rest = case.id.partition("::")
+        name = rest.rsplit("::", 1)[-1].partition("[")[0]
+        if path in evidence.merged.entries and name:
+            new_file = path not in head.entries
+            names = set[str]() if new_file else _defined(head, path)
+            if new_file or (names and name not in names):
+                found.add(case.id)
+    return frozenset(found)
 
 
 def _only(run: SuiteRun, unsteady: frozenset[str]) -> bool:

@@ -142,6 +142,23 @@ def test_a_test_that_the_target_added_to_a_touched_file_is_not_missing_and_an_in
     assert seen(GREEN, {A: "passed", B: "passed"}) == {"CLAIM_PASSED_NOT_SEEN"}
 
 
+def test_an_exit_status_is_no_lie_where_only_tests_fail_that_the_author_did_not_have() -> None:
+    own = "def test_one(): ...\n\n\nclass TestX:\n    def test_two(self): ...\n"
+    merged = own + "\n\ndef test_three(): ...\n"
+
+    def seen(run: dict[str, str], *, moved: bool) -> set[str]:
+        claim = build_claim({A: "passed", B: "passed"}, exit_code=0)
+        files = {"src/x.py": "a", "tests/test_a.py": merged}
+        evidence = build_evidence(files, {**files, "src/x.py": "b"}, claim=claim, runs=[build_run(run)])
+        head = MemoryTree.of({"src/x.py": "b", "tests/test_a.py": own})
+        change = replace(evidence.change, merge_base="e" * 40) if moved else evidence.change
+        return {f.code for f in check(replace(evidence, change=change, head=head)) if f.code != "CLAIM_INCOMPLETE"}
+
+    assert seen({A: "passed", B: "passed", C: "failed"}, moved=True) == set()
+    assert "CLAIM_EXIT_CODE" in seen({A: "failed", B: "passed", C: "failed"}, moved=True)
+    assert "CLAIM_EXIT_CODE" in seen({A: "passed", B: "passed", C: "failed"}, moved=False)
+
+
 def test_subtests_that_pytest_counts_in_the_header_are_no_contradiction() -> None:
     report = (
         b'<testsuites><testsuite name="pytest" errors="0" failures="0" skipped="0" tests="7">'
