@@ -9,21 +9,29 @@ import ast
 import copy
 from collections.abc import Mapping
 
-from gatekeeper.formats.python_assertions.binding import NotPlain, Substitution, bound, chosen, substituted
+from gatekeeper.formats.python_assertions.binding import NotPlain, bound, chosen, substituted
 from gatekeeper.formats.python_assertions.expression import last_name
+from gatekeeper.formats.python_assertions.statements import (
+    Attributes,
+    Env,
+    bare,
+    given_once,
+    parts,
+    placed,
+    statement,
+    straightened,
+    under,
+    unpacked,
+    unrolled,
+)
 from gatekeeper.formats.python_assertions.support import Finder, Place, is_fixture, method
 from gatekeeper.formats.python_code import Function
 
 _DEPTH = 4
 _MOST = 400
 """Statements that one test is written out to."""
-_ROUNDS = 60
-"""Rows of one loop."""
 OWN = "__of_the_tests"
 """Ending of a name that the tests' own modules define in the place of an imported one."""
-_PART = "__part__"
-_ASSERTS = frozenset({"assertEqual", "assertEquals", "assertTupleEqual"})
-Env = dict[str, ast.expr]
 
 
 class Unfolder:
@@ -53,19 +61,12 @@ class Unfolder:
             if arg.arg not in env and arg.arg not in ("self", "cls", "request"):
                 lines += self._fixture(arg.arg, arg.arg, 0)
         hook = self._set_up()
-        body = [*lines, *hook, *(self._under(node.body, env) if env else node.body)]
-        made.body = self._parts(self._block(body, {}, self._home, 0))
-        attributes = _given_once(hook)
+        body = [*lines, *hook, *(under(node.body, env) if env else node.body)]
+        made.body = parts(self._block(body, {}, self._home, 0))
+        attributes = given_once(hook)
         if attributes:
-            _Attributes(attributes).visit(made := copy.deepcopy(made))
+            Attributes(attributes).visit(made := copy.deepcopy(made))
         return ast.fix_missing_locations(made)
-
-    @staticmethod
-    def _under(body: list[ast.stmt], env: Env) -> list[ast.stmt]:
-        stored = {n.id for s in body for n in ast.walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-        if stored & set(env):
-            raise NotPlain
-        return [_statement(s, env) for s in body]
 
     def _fixture(self, name: str, target: str, depth: int) -> list[ast.stmt]:
         """`target = what the fixture gives`, after what it does before; nothing for a fixture that is not plain."""
@@ -76,7 +77,7 @@ class Unfolder:
             return []
         try:
             env = self._same_names(at, node)
-            body = [s for s in node.body if not _bare(s)]
+            body = [s for s in node.body if not bare(s)]
             last = body[-1] if body else None
             given = last.value if isinstance(last, ast.Return) else None
             for at_yield, s in enumerate(body):
@@ -97,7 +98,7 @@ class Unfolder:
             self.called.add(name)
         except NotPlain:
             return []
-        return [_placed(s, self._home.tree.body[0] if self._home.tree.body else node) for s in lines]
+        return [placed(s, self._home.tree.body[0] if self._home.tree.body else node) for s in lines]
 
     def _set_up(self) -> list[ast.stmt]:
         """What `setUp` does for the test, where it only gives attributes."""
@@ -128,12 +129,12 @@ class Unfolder:
             if isinstance(call, ast.Call):
                 lines = self._called(call, isinstance(s.value, ast.Await), at, depth)
                 if lines is not None:
-                    return [_placed(n, s) for n in lines[0]]
+                    return [placed(n, s) for n in lines[0]]
         if isinstance(s, ast.Assign) and isinstance(s.value, ast.Call) and len(s.targets) == 1:
             lines = self._called(s.value, False, at, depth)
             if lines is not None and lines[1] is not None:
                 s = ast.copy_location(ast.Assign(s.targets, lines[1]), s)
-                return [*(_placed(n, s) for n in lines[0]), *_unpacked(s)]
+                return [*(placed(n, s) for n in lines[0]), *unpacked(s)]
         if isinstance(s, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             return [s]
         if isinstance(s, ast.With | ast.AsyncWith) and all(last_name(i.context_expr) == "subTest" for i in s.items):
@@ -147,7 +148,7 @@ class Unfolder:
                     setattr(made, field, self._block(getattr(s, field), env, at, depth))
             return [made]
         s = self._values(s, at, depth)
-        return _unpacked(s) if isinstance(s, ast.Assign) else [s]
+        return unpacked(s) if isinstance(s, ast.Assign) else [s]
 
     def _values(self, s: ast.stmt, at: Place, depth: int) -> ast.stmt:
         """Calls of helpers that are one expression replaced by it."""
@@ -196,10 +197,10 @@ class Unfolder:
             other = self._same_names(place, node)
             first = call.func.value if bound_method and isinstance(call.func, ast.Attribute) else None
             env = {**other, **bound(call, node, None if "staticmethod" in marks else first)}
-            body = [s for s in node.body if not _bare(s)]
+            body = [s for s in node.body if not bare(s)]
             value: ast.expr | None = None
             given = body[-1] if body and isinstance(body[-1], ast.Return) else None
-            lines = self._body(_straightened(body[:-1] if given is not None else body), env, place, depth + 1)
+            lines = self._body(straightened(body[:-1] if given is not None else body), env, place, depth + 1)
             if given is not None and given.value is not None:
                 value = substituted(given.value, env)
             self.called.add(node.name)
@@ -241,7 +242,7 @@ class Unfolder:
                 continue
             if given & {n.id for n in ast.walk(s) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}:
                 raise NotPlain
-            out += self._block([_statement(s, env)], {}, at, depth)
+            out += self._block([statement(s, env)], {}, at, depth)
         return out
 
     def _same_names(self, at: Place, node: Function) -> Env:
@@ -263,142 +264,3 @@ class Unfolder:
             elif there and here and there.lstrip(".") != here.lstrip("."):
                 raise NotPlain
         return env
-
-    def _parts(self, body: list[ast.stmt]) -> list[ast.stmt]:
-        """A comparison with a whole tuple is one with each of its parts."""
-        out: list[ast.stmt] = []
-        for s in body:
-            for field in ("body", "orelse", "finalbody"):
-                if getattr(s, field, None) and isinstance(
-                    s, ast.With | ast.AsyncWith | ast.For | ast.If | ast.Try | ast.While
-                ):
-                    setattr(s, field, self._parts(getattr(s, field)))
-            out += _compared(s)
-        return out
-
-
-class _Attributes(ast.NodeTransformer):
-    """`self.x`, given once, as a name of its own."""
-
-    def __init__(self, names: frozenset[str]) -> None:
-        self._names = names
-
-    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
-        self.generic_visit(node)
-        if isinstance(node.value, ast.Name) and node.value.id == "self" and node.attr in self._names:
-            return ast.copy_location(ast.Name(f"self__{node.attr}", node.ctx), node)
-        return node
-
-
-def _given_once(hook: list[ast.stmt]) -> frozenset[str]:
-    names = [t.attr for s in hook if isinstance(s, ast.Assign) for t in s.targets if isinstance(t, ast.Attribute)]
-    return frozenset(n for n in names if names.count(n) == 1)
-
-
-def unrolled(s: ast.For) -> list[ast.stmt] | None:
-    """The rounds of a loop over rows that are spelled out; None for any other loop."""
-    rows = s.iter.elts if isinstance(s.iter, ast.List | ast.Tuple) else []
-    left = (ast.Break, ast.Continue, ast.Return)
-    if not 0 < len(rows) <= _ROUNDS or s.orelse or any(isinstance(n, left) for b in s.body for n in ast.walk(b)):
-        return None
-    out: list[ast.stmt] = []
-    try:
-        for row in rows:
-            env: Env = {}
-            pairs = [(s.target, row)]
-            if isinstance(s.target, ast.Tuple | ast.List):
-                if not isinstance(row, ast.Tuple | ast.List) or len(row.elts) != len(s.target.elts):
-                    return None
-                pairs = list(zip(s.target.elts, row.elts, strict=True))
-            for name, value in pairs:
-                if not isinstance(name, ast.Name) or isinstance(value, ast.Starred):
-                    return None
-                env[name.id] = value
-            out += Unfolder._under(s.body, env)
-    except NotPlain:
-        return None
-    return out
-
-
-def _bare(s: ast.stmt) -> bool:
-    return isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant)
-
-
-def _straightened(body: list[ast.stmt]) -> list[ast.stmt]:
-    """No `return`: what stands behind one is left out, or stands under the opposite of its condition."""
-    out: list[ast.stmt] = []
-    for i, s in enumerate(body):
-        if isinstance(s, ast.Return):
-            return out
-        if isinstance(s, ast.If) and not s.orelse and s.body and isinstance(s.body[-1], ast.Return):
-            inner = s.body[:-1] or [ast.Pass()]
-            out.append(ast.copy_location(ast.If(s.test, inner, _straightened(body[i + 1 :]) or [ast.Pass()]), s))
-            break
-        out.append(s)
-    if any(isinstance(n, ast.Return) for s in out for n in ast.walk(s)):
-        raise NotPlain
-    return out
-
-
-def _statement(s: ast.stmt, env: Env) -> ast.stmt:
-    made = Substitution(env).visit(copy.deepcopy(s))
-    if not isinstance(made, ast.stmt):
-        raise NotPlain
-    return made
-
-
-def _placed(s: ast.stmt, where: ast.stmt) -> ast.stmt:
-    """The same with the line of the call, which is where a reader looks."""
-    made = copy.deepcopy(s)
-    for n in ast.walk(made):
-        if "lineno" in n._attributes:
-            ast.copy_location(n, where)
-    return made
-
-
-def _unpacked(s: ast.Assign) -> list[ast.stmt]:
-    """`a, b = f()` as two names of the parts of one value."""
-    target = s.targets[0]
-    if len(s.targets) != 1 or not isinstance(target, ast.Tuple | ast.List):
-        return [s]
-    if not all(isinstance(t, ast.Name) for t in target.elts):
-        return [s]
-    if isinstance(s.value, ast.Tuple | ast.List):
-        if len(s.value.elts) != len(target.elts) or any(isinstance(v, ast.Starred) for v in s.value.elts):
-            return [s]
-        values = list(s.value.elts)
-    else:
-        values = [_part(s.value, i, len(target.elts)) for i in range(len(target.elts))]
-    return [ast.copy_location(ast.Assign([t], v), s) for t, v in zip(target.elts, values, strict=True)]
-
-
-def _part(whole: ast.expr, at: int, of: int) -> ast.expr:
-    return ast.Call(ast.Name(_PART, ast.Load()), [whole, ast.Constant(at), ast.Constant(of)], [])
-
-
-def _compared(s: ast.stmt) -> list[ast.stmt]:
-    pair: tuple[ast.expr, ast.expr] | None = None
-    if isinstance(s, ast.Assert) and isinstance(s.test, ast.Compare) and len(s.test.ops) == 1:
-        if isinstance(s.test.ops[0], ast.Eq):
-            pair = (s.test.left, s.test.comparators[0])
-    elif isinstance(s, ast.Expr) and isinstance(s.value, ast.Call) and last_name(s.value) in _ASSERTS:
-        pair = (s.value.args[0], s.value.args[1]) if len(s.value.args) >= 2 else None
-    if pair is None:
-        return [s]
-    if isinstance(pair[0], ast.Tuple) and not isinstance(pair[1], ast.Tuple):
-        pair = (pair[1], pair[0])
-    got, wanted = pair
-    if (
-        not isinstance(wanted, ast.Tuple)
-        or len(wanted.elts) < 2
-        or any(isinstance(e, ast.Starred) for e in wanted.elts)
-    ):
-        return [s]
-    if isinstance(got, ast.Tuple) and len(got.elts) == len(wanted.elts):
-        gots = list(got.elts)
-    else:
-        gots = [_part(got, i, len(wanted.elts)) for i in range(len(wanted.elts))]
-    return [
-        ast.copy_location(ast.Assert(ast.Compare(g, [ast.Eq()], [w])), s)
-        for g, w in zip(gots, wanted.elts, strict=True)
-    ]  # fmt: skip
