@@ -151,6 +151,8 @@ class RunRequest:
     last: tuple[str, ...] = ()
     """Beside `only`: further paths; half of their tests come after all others, half before, whatever settings reorder or
     deselect."""
+    behind: tuple[str, ...] = ()
+    """For pytest with the recorder: paths below the tree whose tests come after all others; the rest is as it is."""
 
 
 GATE_FILES = "/run/gate"

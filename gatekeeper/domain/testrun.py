@@ -151,13 +151,16 @@ class SuiteRun:
     expects_records: bool = False
     """True where a pytest suite was expected to report through the recorder: none then is a finding."""
     partial: bool = False
-    """True where the gate ran a part of the suite: status and counts are of that part."""
+    """True where the gate ran a part of the suite: its status is of that part."""
+    taken: tuple[CaseResult, ...] = ()
+    """Beside that part: tests that this run only listed, with the result of the same test of the same file in the whole run
+    on the merge result."""
 
     @property
     def cases(self) -> tuple[CaseResult, ...]:
         """Results of all sessions, or of the JUnit reports where no session was recorded."""
         if self.sessions:
-            return tuple(c for s in self.sessions for c in s.cases)
+            return tuple(c for s in self.sessions for c in s.cases) + self.taken
         return tuple(c for r in self.reports for c in r.cases)
 
     @property

@@ -24,7 +24,7 @@ from gatekeeper.domain.ticket import Ticket
 from gatekeeper.domain.verdict import Mode, Verdict, worst
 from gatekeeper.errors import GatekeeperError, UsageError
 from gatekeeper.workflow.gathered import Gathered
-from gatekeeper.workflow.steps import checkout, intake, plan, rerun, scan
+from gatekeeper.workflow.steps import checkout, intake, narrow, plan, rerun, scan
 from gatekeeper.workflow.tools import Tools
 
 if TYPE_CHECKING:
@@ -231,12 +231,13 @@ def _gather(
         elif value is not None:
             runs.append(value)
     if where is not None:
-        same, needed = rerun.shared(rerun.controls(planned, found, runs), runs)
-        runs += same
-        if needed:
-            durable.note("CONTROL", {"runs": len(needed)})
-            repeated = [("rerun", (found, run, where, submission.run_id)) for run in needed]
-            runs += [r for r in map(taken, durable.parallel(repeated)) if r is not None]
+        for round_ in rerun.ROUNDS:
+            needed = rerun.shared(round_(planned, found, runs), runs)
+            if needed.runs:
+                durable.note("CONTROL", {"runs": len(needed.runs)})
+            repeated = [("rerun", (found, run, where, submission.run_id)) for run in needed.runs]
+            runs += needed.results(map(taken, durable.parallel(repeated) if repeated else ()))
+        runs = list(narrow.settled(runs))
         after = (found, planned, tuple(runs), where, submission.run_id)
         further: list[tuple[str, tuple[Any, ...]]] = [("again", after), ("measure", after)]
         further.append(("witness_again", (*after, followed.get("witness"))))

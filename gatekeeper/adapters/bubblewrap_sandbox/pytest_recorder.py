@@ -102,8 +102,13 @@ def pytest_configure(config: Any) -> None:
 
 
 def _narrow(config: Any, wanted: Any) -> None:
-    """Collect what the gate names and nothing else, with the settings that the command has; no failure ends the run."""
-    if wanted:
+    """Collect what the gate names and nothing else, with the settings that the command has; no failure ends the run.
+
+    Or the tests of the files that it names come behind all others.
+    """
+    if wanted and "behind" in wanted:
+        config.pluginmanager.register(_Behind(wanted), "gatekeeper-recorder-behind")
+    elif wanted:
         config.args = [*wanted["only"], *wanted["last"]]
         config.option.maxfail = 0
         config.pluginmanager.register(_Narrowed(wanted), "gatekeeper-recorder-narrowed")
@@ -266,6 +271,23 @@ class _Narrowed:
         yield
         items[:0] = last[::2]
         items.extend(last[1::2])
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        node.workerinput["gatekeeper_wanted"] = self.wanted
+
+
+class _Behind:
+    """The tests of some files come behind all others, and nothing else is altered."""
+
+    def __init__(self, wanted: Any) -> None:
+        self.wanted = wanted
+        self.files = frozenset(wanted["behind"])
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_collection_modifyitems(self, items: Any) -> Any:
+        yield
+        items.sort(key=lambda item: str(item.path) in self.files)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:

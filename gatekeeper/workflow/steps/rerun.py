@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from gatekeeper.domain.base_run import BaseRun
 from gatekeeper.domain.ports import Limits, RunRequest, TestEnvironment
@@ -11,6 +11,7 @@ from gatekeeper.domain.selection import Selection
 from gatekeeper.domain.submission import Submission
 from gatekeeper.domain.testrun import CaseResult, Outcome, RunRole, SuiteRun, Termination, outcomes_by_id
 from gatekeeper.domain.ticket import SuiteKind
+from gatekeeper.workflow.steps import narrow
 from gatekeeper.workflow.steps.checkout import Checkout
 from gatekeeper.workflow.steps.plan import Planned, PlannedRun
 from gatekeeper.workflow.tools import Tools
@@ -77,6 +78,7 @@ def request(tools: Tools, checkout: Checkout, run: PlannedRun, where: TestEnviro
         limits=limits_of(run, tools.limits),
         tests=part.tests if part is not None and run.suite.runner not in ("pytest", "command") else (),
         files=part.as_file() if part is not None else {},
+        behind=run.behind,
     )
 
 
@@ -133,36 +135,112 @@ def controls(planned: Planned, checkout: Checkout, runs: Sequence[SuiteRun]) -> 
             )
             needed += [base] if bad and RunRole.BASE not in first else []
             continue
+        target, passed = later.get(RunRole.BASE_INSTRUMENTS), None
+        if target is not None and merged is not None and RunRole.BASE_INSTRUMENTS not in first:
+            planned_run = next(r for r in planned.runs if r.role is RunRole.MERGED and r.suite == suite)
+            passed = narrow.known(merged, planned_run.behind)
+            needed.append(target if passed is None else replace(target, part=Selection(known=passed)))
         if RunRole.BASE not in first:
-            if merged is not None and not _simply_passed(merged):
+            if passed is not None:
+                needed.append(replace(base, part=Selection(known=passed)))
+            elif merged is not None and not narrow.simply_passed(merged):
                 needed.append(base)
+            elif target is not None and RunRole.BASE_INSTRUMENTS not in first:
+                pass  # how much of it is needed, that run tells
             elif RunRole.BASE in later:
                 needed.append(replace(base, part=_known(merged, restored)))
             elif merged is not None and (_holds(planned, merged) or (_silent(merged) and _recorded(merged))):
                 needed.append(replace(base, part=_known(merged, merged)))
         probe = later.get(RunRole.NEW_TESTS_ON_BASE)
         if probe is not None and RunRole.NEW_TESTS_ON_BASE not in first:
-            narrow = merged is not None and (merged.sessions or suite.runner not in ("command", "pytest"))
-            needed.append(probe if narrow else replace(probe, part=None))
+            told = merged is not None and (merged.sessions or suite.runner not in ("command", "pytest"))
+            needed.append(probe if told else replace(probe, part=None))
     return tuple(needed)
 
 
-def shared(
-    needed: Sequence[PlannedRun], runs: Sequence[SuiteRun]
-) -> tuple[tuple[SuiteRun, ...], tuple[PlannedRun, ...]]:
-    """(runs of `needed` that were made already under another role, those still to be made).
+def afterwards(planned: Planned, checkout: Checkout, runs: Sequence[SuiteRun]) -> tuple[PlannedRun, ...]:
+    """Runs that follow from what `controls` brought, where the changed tests were run last.
 
-    The same suite on the same tree, whole, in this verification: a change of tests alone has them all, since its merge
-    result is the target's code with its tests.
+    The target tip, if it waited for the run with its own instruments; the merge result in the project's own order, if a
+    failure may hang on the order, which is no fault of the change.
     """
-    made = {(r.suite, r.tree): r for r in runs if not r.partial}
-    same = {run: made[key] for run in needed if (key := (run.suite.name, run.tree_oid)) in made}
-    found = tuple(replace(old, role=run.role, id=f"{old.id.rsplit('-', 2)[0]}-{run.id}") for run, old in same.items())
-    return found, tuple(run for run in needed if run not in same)
+    needed: list[PlannedRun] = []
+    for target in (r for r in planned.later if r.role is RunRole.BASE_INSTRUMENTS):
+        own = {r.role: r for r in runs if r.suite == target.suite.name}
+        merged = own.get(RunRole.MERGED)
+        if RunRole.BASE_INSTRUMENTS in own and RunRole.BASE not in own:
+            needed += [
+                r for r in controls(planned, checkout, runs) if (r.suite, r.role) == (target.suite, RunRole.BASE)
+            ]
+        others = [own[role] for role in (RunRole.BASE_INSTRUMENTS, RunRole.BASE) if role in own]
+        if merged is not None and narrow.order_in_doubt(merged, others):
+            needed += [
+                replace(r, behind=()) for r in planned.runs if (r.suite, r.role) == (target.suite, RunRole.MERGED)
+            ]
+    return tuple(needed)
 
 
-def _simply_passed(run: SuiteRun) -> bool:
-    return run.termination is Termination.EXITED and run.exit_code == 0 and bool(run.cases)
+def once_more(planned: Planned, checkout: Checkout, runs: Sequence[SuiteRun]) -> tuple[PlannedRun, ...]:
+    """The changed tests last again, where the project's own order alone passed: to tell its need from a flake."""
+    del checkout
+    return tuple(r for r in planned.runs if r.role is RunRole.MERGED and narrow.doubtful(runs, r.suite.name))
+
+
+ROUNDS = (controls, afterwards, once_more)
+"""Runs that compare, each round with what those before it brought."""
+
+
+@dataclass(frozen=True)
+class Needed:
+    """Runs that are needed, and whence each comes."""
+
+    known: tuple[SuiteRun, ...]
+    """Made already under another role."""
+    runs: tuple[PlannedRun, ...]
+    """To be made."""
+    twins: tuple[tuple[PlannedRun, PlannedRun], ...] = ()
+    """(one of `runs`, another run that is the same under another role)."""
+
+    def results(self, made: Iterable[SuiteRun | None]) -> tuple[SuiteRun, ...]:
+        """All of them, from what came of `runs`, in their order; None where nothing did."""
+        out = list(self.known)
+        for run, result in zip(self.runs, made, strict=True):
+            if result is not None:
+                out += [result, *(_under(twin, result) for first, twin in self.twins if first == run)]
+        return tuple(out)
+
+
+def shared(needed: Sequence[PlannedRun], runs: Sequence[SuiteRun]) -> Needed:
+    """What of `needed` was made already: the same suite on the same tree, whole, in this verification.
+
+    A change of tests alone has them all, since its merge result is the target's code with its tests.
+    """
+    # Where the order of the tests is in doubt, nothing stands for anything else.
+    doubtful = {r.suite.name for r in needed if r.role is RunRole.MERGED}
+    made = {(r.suite, r.tree): r for r in runs if not r.partial and r.suite not in doubtful}
+    known: list[SuiteRun] = []
+    rest: list[PlannedRun] = []
+    twins: list[tuple[PlannedRun, PlannedRun]] = []
+    for run in needed:
+        old = made.get((run.suite.name, run.tree_oid))
+        same = (
+            r
+            for r in rest
+            if (r.suite, r.tree_oid, r.part, r.behind) == (run.suite, run.tree_oid, run.part, run.behind)
+        )
+        first = next(same, None)
+        if old is not None:
+            known.append(_under(run, old))
+        elif first is not None:
+            twins.append((first, run))
+        else:
+            rest.append(run)
+    return Needed(tuple(known), tuple(rest), tuple(twins))
+
+
+def _under(run: PlannedRun, made: SuiteRun) -> SuiteRun:
+    """A run as that of another role."""
+    return replace(made, role=run.role, id=f"{made.id.rsplit('-', 2)[0]}-{run.id}")
 
 
 def _silent(run: SuiteRun) -> bool:

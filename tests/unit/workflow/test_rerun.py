@@ -11,7 +11,7 @@ from gatekeeper.domain.selection import Selection
 from gatekeeper.domain.testrun import RunRole, Session, SuiteRun, Termination, completed
 from gatekeeper.domain.ticket import Suite, SuiteKind
 from gatekeeper.workflow.steps.plan import Planned, PlannedRun
-from gatekeeper.workflow.steps.rerun import controls, shared
+from gatekeeper.workflow.steps.rerun import Needed, controls, shared
 
 A, B, C, NEW = "tests/test_a.py::a", "tests/test_a.py::b", "tests/test_c.py::c", "tests/test_new.py::n"
 FILES = Selection(files=("tests/test_new.py",))
@@ -127,9 +127,9 @@ def test_a_check_that_is_no_test_is_compared_as_a_whole():
 def test_the_same_tree_is_not_run_twice():
     merged = replace(build_run({A: "passed", NEW: "passed"}), id="r1-merged-0", tree="probe")
     own = replace(restored({A: "passed"}), id="r1-base_instruments-0", tree="base")
-    found, left = shared(controls(planned(), CHECKOUT, [merged, own]), [merged, own])  # type: ignore[arg-type]
-    assert left == ()
-    assert {(r.id, r.role, r.cases) for r in found} == {
+    found = shared(controls(planned(), CHECKOUT, [merged, own]), [merged, own])  # type: ignore[arg-type]
+    assert found.runs == ()
+    assert {(r.id, r.role, r.cases) for r in found.results(())} == {
         ("r1-base-0", RunRole.BASE, own.cases),
         ("r1-new_tests_on_base-0", RunRole.NEW_TESTS_ON_BASE, merged.cases),
     }
@@ -139,7 +139,7 @@ def test_the_same_tree_is_not_run_twice():
 def test_another_run_is_not_shared(change):
     own = replace(restored({A: "passed"}), **{"tree": "base", **change})
     want = (PlannedRun("base-0", RunRole.BASE, SUITE, "base"),)
-    assert shared(want, [own]) == ((), want)
+    assert shared(want, [own]) == Needed((), want)
 
 
 def test_a_part_of_the_base_is_completed_by_what_is_known_and_by_nothing_else():
