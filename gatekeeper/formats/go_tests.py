@@ -8,88 +8,21 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import NamedTuple
 
+from gatekeeper.formats.go_tokens import Token, build_constraint, closing, tokens
 from gatekeeper.records import dataclass, field
 
-MAX_SOURCE = 2 * 1024 * 1024
-MAX_TOKENS = 400_000
 MAX_DEPTH = 200
 """Brackets open at once in a function; what is deeper is left out."""
 _MOST = 500
 """Statements of one function that are looked at so."""
 _WINDOW = 2_000
 """Tokens that are looked ahead for the end of one statement."""
-_TOKEN = re.compile(
-    r"""(?P<space>[ \t\r]+)|(?P<line>\n)|(?P<comment>//[^\n]*|/\*.*?\*/)"""
-    r"""|(?P<string>"(?:[^"\\\n]|\\.)*"|`[^`]*`|'(?:[^'\\\n]|\\.)*')"""
-    r"""|(?P<name>[^\W\d]\w*)|(?P<number>\.?\d(?:[eEpP][+-]|[\w.])*)"""
-    r"""|(?P<mark><<=|>>=|&\^=|\.\.\.|&&|\|\||<-|\+\+|--|==|!=|<=|>=|:=|<<|>>|&\^|[-+*/%&|^]=|.)""",
-    re.DOTALL,
-)
-_ENDS_STATEMENT = {"return", "break", "continue", "fallthrough", "++", "--", ")", "]", "}"}
-_KEYWORDS = {
-    "break", "case", "chan", "const", "continue", "default", "defer", "else", "fallthrough", "for", "func", "go", "goto",
-    "if", "import", "interface", "map", "package", "range", "return", "select", "struct", "switch", "type", "var",
-}  # fmt: skip
 _TEST = re.compile(r"(Test|Fuzz|Benchmark|Example)(?:$|[^a-z])")
 _FAILS = {"Error", "Errorf", "Fatal", "Fatalf", "Fail", "FailNow"}
 _SKIPS = {"Skip", "Skipf", "SkipNow"}
 _LOGS = {"Log", "Logf"}
 _LIBRARIES = {"require", "assert", "is", "must", "check", "qt", "expect", "td", "gomega"}
-_CONSTRAINT = re.compile(r"^//\s*(?:go:build|\+build)\s+(.*?)\s*$")
-_OS = frozenset(
-    [
-        "aix",
-        "android",
-        "darwin",
-        "dragonfly",
-        "freebsd",
-        "illumos",
-        "ios",
-        "js",
-        "linux",
-        "netbsd",
-        "openbsd",
-        "plan9",
-        "solaris",
-        "wasip1",
-        "windows",
-        "hurd",
-        "nacl",
-        "zos",
-    ]
-)
-_ARCH = frozenset(
-    [
-        "386",
-        "amd64",
-        "arm",
-        "arm64",
-        "loong64",
-        "mips",
-        "mips64",
-        "mips64le",
-        "mipsle",
-        "ppc64",
-        "ppc64le",
-        "riscv64",
-        "s390x",
-        "wasm",
-        "sparc64",
-        "armbe",
-        "arm64be",
-    ]
-)
-
-
-class Token(NamedTuple):
-    """One token; semicolons that Go puts in are tokens of their own."""
-
-    kind: str
-    """name, keyword, number, string or mark."""
-    text: str
-    line: int
 
 
 @dataclass(frozen=True)
@@ -140,59 +73,6 @@ class GoTestFile:
         return self.others.get("TestMain")
 
 
-def tokens(source: str) -> list[Token]:
-    """The tokens of a file, without comments, with the semicolons that line ends stand for."""
-    out: list[Token] = []
-    line = 1
-
-    def line_ends() -> None:
-        last = out[-1] if out else None
-        if last and (last.kind in ("name", "number", "string") or last.text in _ENDS_STATEMENT):
-            out.append(Token("mark", ";", line))
-
-    for match in _TOKEN.finditer(source[:MAX_SOURCE]):
-        kind, text = match.lastgroup or "", match[0]
-        if kind == "line":
-            line_ends()
-            line += 1
-        elif kind == "comment":
-            if "\n" in text:
-                line_ends()
-                line += text.count("\n")
-        elif kind != "space":
-            if text == "`" or source.startswith("/*", match.start()):
-                break  # never closed: no Go, and each further one would be searched for to the end
-            out.append(Token("keyword" if kind == "name" and text in _KEYWORDS else kind, text, line))
-            line += text.count("\n")
-            if len(out) > MAX_TOKENS:
-                break
-    line_ends()
-    return out
-
-
-def build_constraint(source: str) -> str:
-    """The expression of the //go:build line (or the +build lines) before the package clause; empty for none."""
-    found: list[str] = []
-    for row in source[:MAX_SOURCE].split("\n"):
-        text = row.strip()
-        if match := _CONSTRAINT.match(text):
-            if text.startswith("//go:build"):
-                return match[1]
-            found.append(match[1])
-        elif text and not text.startswith(("//", "/*", "*")) and not text.endswith("*/"):
-            break
-    return " && ".join(found)
-
-
-def name_constraint(name: str) -> str:
-    """What the name of a file alone demands, as `x_windows_test.go` does; empty for nothing."""
-    stem = name.rsplit("/", 1)[-1].removesuffix(".go").removesuffix("_test")
-    parts = stem.split("_")[1:]
-    if len(parts) >= 2 and parts[-1] in _ARCH and parts[-2] in _OS:
-        return f"{parts[-2]} && {parts[-1]}"
-    return parts[-1] if parts and (parts[-1] in _OS or parts[-1] in _ARCH) else ""
-
-
 def read_go_tests(source: str) -> GoTestFile:
     """Read a file. Never raises: what is not understood is left out."""
     stream = tokens(source)
@@ -223,28 +103,13 @@ def _runs(name: str) -> bool:
     return match is not None and match[1] != "Benchmark" and name != "TestMain"
 
 
-def _closing(stream: list[Token], at: int, window: int = MAX_TOKENS) -> int:
-    """Index of the bracket that closes the one at `at`; the end of what is looked at where none does."""
-    depth = 0
-    last = min(len(stream), at + window)
-    for index in range(at, last):
-        if stream[index].kind == "mark":
-            if stream[index].text in "([{":
-                depth += 1
-            elif stream[index].text in ")]}":
-                depth -= 1
-                if depth == 0:
-                    return index
-    return last - 1
-
-
 def _function(stream: list[Token], at: int) -> tuple[GoFunction | None, int]:
     """The function whose `func` is at `at`, and the index behind it."""
     start = at
     at += 1
     receiver = ""
     if at < len(stream) and stream[at].text == "(":
-        end = _closing(stream, at)
+        end = closing(stream, at)
         receiver = next((t.text for t in reversed(stream[at:end]) if t.kind == "name"), "")
         at = end + 1
     if at >= len(stream) or stream[at].kind != "name":
@@ -252,22 +117,22 @@ def _function(stream: list[Token], at: int) -> tuple[GoFunction | None, int]:
     name = stream[at].text
     at += 1
     if at < len(stream) and stream[at].text == "[":
-        at = _closing(stream, at) + 1
+        at = closing(stream, at) + 1
     if at >= len(stream) or stream[at].text != "(":
         return None, start + 1
-    end = _closing(stream, at)
+    end = closing(stream, at)
     parameters = stream[at + 1 : end]
     at = end + 1
     while at < len(stream) and stream[at].text not in ("{", ";"):
         # A result list; a struct or interface type in it has braces of its own.
         if stream[at].text in ("struct", "interface") and at + 1 < len(stream) and stream[at + 1].text == "{":
-            at = _closing(stream, at + 1)
+            at = closing(stream, at + 1)
         elif stream[at].text in "([":
-            at = _closing(stream, at)
+            at = closing(stream, at)
         at += 1
     if at >= len(stream) or stream[at].text != "{":
         return None, at
-    end = _closing(stream, at)
+    end = closing(stream, at)
     testing = parameters[0].text if parameters and parameters[0].kind == "name" else ""
     full = f"{receiver}.{name}" if receiver else name
     return _read(full, stream[start].line, stream[at + 1 : end], testing), end + 1
@@ -342,7 +207,7 @@ def _read(name: str, line: int, body: list[Token], testing: str) -> GoFunction:
         elif method in _LOGS and owner in ("t", "tb", "f"):
             logs.append(token.line)
         elif owner in _LIBRARIES and len(assertions) < _MOST:
-            assertions[_text(words[index - 2 : _closing(words, index + 1, _WINDOW) + 1])] += 1
+            assertions[_text(words[index - 2 : closing(words, index + 1, _WINDOW) + 1])] += 1
         elif (owner, method) in (("os", "Exit"), ("syscall", "Exit"), ("unix", "Exit"), ("log", "Fatal"), ("log", "Fatalf")):  # fmt: skip
             exits.append(token.line)
     return GoFunction(

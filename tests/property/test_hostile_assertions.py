@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gatekeeper.checks.javascript_tests.losses import losses
-from gatekeeper.formats.javascript_assertions import State, assertions
+from gatekeeper.formats.javascript_assertions import assertions
+from gatekeeper.formats.javascript_reach import State
 from gatekeeper.formats.javascript_tokens import tokens
 
 PIECES = st.sampled_from(

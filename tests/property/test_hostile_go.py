@@ -12,7 +12,8 @@ from gatekeeper.domain.testrun import Outcome
 from gatekeeper.errors import InputError
 from gatekeeper.formats.go_mod import parse_go_mod
 from gatekeeper.formats.go_test_json import parse_go_test, suite_reports
-from gatekeeper.formats.go_tests import read_go_tests, tokens
+from gatekeeper.formats.go_tests import read_go_tests
+from gatekeeper.formats.go_tokens import tokens
 from gatekeeper.formats.tool_output import complaints, missing_tool
 
 ACTIONS = st.sampled_from(

@@ -7,7 +7,7 @@ from collections import Counter
 
 from gatekeeper.checks.go_tests.project import Project, is_test_file
 from gatekeeper.domain.finding import Finding, finding
-from gatekeeper.formats.go_tests import tokens
+from gatekeeper.formats.go_tokens import tokens
 
 _DETECTS = re.compile(
     r'testing \. Testing \( \)|flag \. Lookup \( "test\.\w+" \)'

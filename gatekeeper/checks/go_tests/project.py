@@ -14,7 +14,8 @@ from gatekeeper.domain.testrun import CaseResult, Outcome, RunRole
 from gatekeeper.domain.ticket import PermitKind
 from gatekeeper.domain.tree import text
 from gatekeeper.errors import CouldNotCheck
-from gatekeeper.formats.go_tests import GoFunction, GoTestFile, name_constraint, read_go_tests
+from gatekeeper.formats.go_tests import GoFunction, GoTestFile, read_go_tests
+from gatekeeper.formats.go_tokens import name_constraint
 
 BAD = (Outcome.FAILED, Outcome.ERRORED)
 INTERFACE = re.compile(

@@ -10,7 +10,8 @@ from gatekeeper.checks.go_tests.project import Project
 from gatekeeper.domain.finding import Finding, finding
 from gatekeeper.domain.ticket import PermitKind
 from gatekeeper.domain.verdict import Effect
-from gatekeeper.formats.go_tests import GoTestFile, tokens
+from gatekeeper.formats.go_tests import GoTestFile
+from gatekeeper.formats.go_tokens import tokens
 
 _INSTRUMENTS = (PermitKind.CHANGE_INSTRUMENTS,)
 _RUNS = re.compile(r"(?:\bm|\w+) \. Run \( \)")

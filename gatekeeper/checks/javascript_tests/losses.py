@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from gatekeeper.formats.javascript_assertions import GLUE, ScriptAssertion, State
+from gatekeeper.formats.javascript_assertions import ScriptAssertion
+from gatekeeper.formats.javascript_reach import State
+from gatekeeper.formats.javascript_strength import GLUE
 from gatekeeper.records import dataclass
 
 _STRONG = 9

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from gatekeeper.checks.javascript_tests.project import Project
 from gatekeeper.domain.finding import Finding, finding
 from gatekeeper.domain.ticket import PermitKind
-from gatekeeper.formats.javascript_assertions import State, assertions
+from gatekeeper.formats.javascript_assertions import assertions
+from gatekeeper.formats.javascript_reach import State
 from gatekeeper.formats.javascript_tests import ScriptTest
 from gatekeeper.formats.javascript_tokens import EXTENSIONS, Kind, Token, closing, tokens
 

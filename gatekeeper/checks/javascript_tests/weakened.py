@@ -9,7 +9,9 @@ from gatekeeper.checks.javascript_tests.vanished import SHARE, covered
 from gatekeeper.domain.finding import Finding, finding
 from gatekeeper.domain.ticket import PermitKind
 from gatekeeper.domain.verdict import Effect
-from gatekeeper.formats.javascript_assertions import SNAPSHOT, State, assertions
+from gatekeeper.formats.javascript_assertions import assertions
+from gatekeeper.formats.javascript_reach import State
+from gatekeeper.formats.javascript_strength import SNAPSHOT
 from gatekeeper.formats.javascript_tests import ScriptTest
 
 _FREES = (PermitKind.CHANGE_EXPECTATIONS, PermitKind.REMOVE_FEATURE, PermitKind.RENAME_API)

@@ -11,7 +11,8 @@ from gatekeeper.errors import InputError
 from gatekeeper.formats.go_mod import is_directory, leaves_tree, parse_go_mod
 from gatekeeper.formats.go_names import GoNames
 from gatekeeper.formats.go_test_json import PackageEnd, parse_go_test, suite_reports
-from gatekeeper.formats.go_tests import build_constraint, name_constraint, read_go_tests, tokens
+from gatekeeper.formats.go_tests import read_go_tests
+from gatekeeper.formats.go_tokens import build_constraint, name_constraint, tokens
 
 P = "example.com/m/calc"
 
