@@ -193,8 +193,8 @@ def _unmatched(
 ) -> list[Loss]:
     """Old assertions without a counterpart against new ones without: as strong ones that reach the code may stand in for them."""
     out: list[Loss] = []
-    idle = [b for b in left if b.line in new.idle]
-    left = [b for b in left if b.line not in new.idle]
+    idle = [b for b in left if b.line in new.idle or _helper(b) in module.rebound]
+    left = [b for b in left if b not in idle]
     delegated = _delegated(old, new, module)
     strongest = deque(sorted(left, key=lambda b: -b.rank))
     for a in sorted(lost, key=lambda a: -a.rank):
@@ -218,12 +218,17 @@ def _covered(a: Assertion, new: Body) -> bool:
     return any(b.kind is Kind.EQUAL and b.rank == 10 and a.subject.startswith(b.subject) for b in new.live)
 
 
+def _helper(a: Assertion) -> str:
+    """The asserting function that a call of one calls."""
+    return a.subject.partition("(")[0].rpartition(".")[2] if a.kind is Kind.CALL else ""
+
+
 def _delegated(old: Body, new: Body, module: ModuleAssertions) -> int:
     """The strength of asserting functions that the new version calls and the old did not."""
     best = 0
     for name in new.calls - old.calls:
         helper = module.bodies.get(name)
-        if helper is not None and not helper.test:
+        if helper is not None and not helper.test and name not in module.rebound:
             best = max([best, *(a.rank for a in helper.live)])
     return best
 

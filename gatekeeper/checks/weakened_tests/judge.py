@@ -20,6 +20,7 @@ from gatekeeper.domain.verdict import Effect
 from gatekeeper.errors import CouldNotCheck
 from gatekeeper.formats.python_assertions import Body, Kind, ModuleAssertions, read
 from gatekeeper.formats.python_assertions.dulled import calls_of
+from gatekeeper.records import replace
 
 _MAX_FINDINGS = 50
 _ORDER = (
@@ -92,6 +93,8 @@ def _pair(
     evidence: Evidence, proof: Proof, path: str, name: str, old: Body, new: Body, module: ModuleAssertions,
     everywhere: Counter[str], *, old_path: str = "",
 ) -> Iterator[Finding]:  # fmt: skip
+    if fresh := new.calls - old.calls:
+        module = replace(module, rebound=proof.written_out.rebound(path, new.name, fresh))
     found = losses(old, new, module)
     gone = _unpermitted_rows(evidence, path, name, old, lost_rows(old, new, everywhere))
     otherwise: dict[str, bool] = {}

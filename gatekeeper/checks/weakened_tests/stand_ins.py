@@ -8,8 +8,9 @@ from collections.abc import Iterable
 
 from gatekeeper.checks.weakened_tests.compare import Loss, same_bound
 from gatekeeper.formats.python_assertions import Assertion, Body, Kind
+from gatekeeper.formats.python_assertions.helpers import OWN
 from gatekeeper.formats.python_assertions.support import Place
-from gatekeeper.formats.python_assertions.unfolding import OWN
+from gatekeeper.formats.python_code import walk
 
 _ROUNDED = re.compile(r"round\((.+), (-?\d+)(?:\.0)?\)")
 _NAME = re.compile(r"[A-Za-z_]\w*")
@@ -27,7 +28,7 @@ def as_strong(a: Assertion, b: Assertion) -> bool:
 
 def faked(old: Body, new: Body, imported: dict[str, str], places: Iterable[Place]) -> list[Loss]:
     """Assertions that were made on something imported, and are made on a class that the tests define in its place."""
-    own = {name: node for p in places for name, node in p.classes.items()}
+    own = {n.name: n for p in places for n in walk(p.tree) if isinstance(n, ast.ClassDef)}
     out: list[Loss] = []
     for a in old.live[:200]:
         words = _NAME.findall(a.subject)

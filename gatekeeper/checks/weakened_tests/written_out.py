@@ -8,23 +8,24 @@ from __future__ import annotations
 
 import ast
 import builtins
-import posixpath
 from collections.abc import Iterable
 from functools import cached_property
 
 from gatekeeper.checks.weakened_tests.compare import Loss, losses
+from gatekeeper.checks.weakened_tests.modules import Modules
 from gatekeeper.checks.weakened_tests.stand_ins import as_strong, faked
 from gatekeeper.domain.evidence import Evidence
-from gatekeeper.domain.instruments import InstrumentKind, Instruments
-from gatekeeper.domain.tree import Tree, text
+from gatekeeper.domain.instruments import Instruments
+from gatekeeper.domain.tree import text
 from gatekeeper.errors import CouldNotCheck
 from gatekeeper.formats.python_assertions import Assertion, Body, Kind, ModuleAssertions
 from gatekeeper.formats.python_assertions.binding import NotPlain
+from gatekeeper.formats.python_assertions.bound_names import local_names
 from gatekeeper.formats.python_assertions.defaults import without_defaults
 from gatekeeper.formats.python_assertions.expression import last_name
 from gatekeeper.formats.python_assertions.reading import body_of
 from gatekeeper.formats.python_assertions.row_bindings import bindings
-from gatekeeper.formats.python_assertions.support import Place, is_fixture, place
+from gatekeeper.formats.python_assertions.support import Place
 from gatekeeper.formats.python_assertions.unfolding import Unfolder
 from gatekeeper.formats.python_code import Function, definitions, parse
 from gatekeeper.records import dataclass, replace
@@ -44,6 +45,10 @@ class Unfolded:
     foreign: frozenset[str]
     trees: tuple[Function, ...]
     home: Place
+    frames: frozenset[str]
+    hushed: bool
+    strange: frozenset[str]
+    """What it asserts with that reads as a test library's and is something else."""
 
     @property
     def whole(self) -> Body:
@@ -58,7 +63,7 @@ class WrittenOut:
     def __init__(self, evidence: Evidence) -> None:
         self._evidence = evidence
         self._instruments = Instruments(evidence.settings, evidence.suites, evidence.base)
-        self._places: dict[tuple[bool, str], Place | None] = {}
+        self._modules = Modules(evidence, self._instruments)
         self._known_signatures: dict[str, list[tuple[Function, bool]]] = {}
         self._looked = 0
 
@@ -72,8 +77,9 @@ class WrittenOut:
         try:
             rows = bool(new.rows) and not old.rows
             was = self._unfolded(old_path, old.name, base=True, rows=False, beside=path)
-            now = self._unfolded(path, new.name, base=False, rows=rows, beside=old_path)
-            if was is None or now is None or not now.bodies:
+            trusted = was.frames if was is not None else frozenset()
+            now = self._unfolded(path, new.name, base=False, rows=rows, beside=old_path, trusted=trusted)
+            if was is None or now is None or not now.bodies or now.strange - was.strange or _bound_anew(was, now):
                 return False, []
             before = was.bodies[0]
             if _kept(before, now):
@@ -85,14 +91,30 @@ class WrittenOut:
         except (NotPlain, RecursionError):
             return False, []
         bound = {**module.bound, **dict.fromkeys(now.foreign, 1)}
-        places = [p for (b, _), p in self._places.items() if p is not None and not b]
-        imported = {n: o for n, o in was.home.imports.items() if self._find(old_path, o, base=True) is None}
+        places = self._modules.read(base=False)
+        imported = {
+            n: o for n, o in was.home.imports.items()
+            if (at := self._modules.find(old_path, o, base=True)) is None or not at[0].tests
+        }  # fmt: skip
         out = faked(before, now.whole, imported, places) if now.called - was.called else []
         return False, out + _new_losses(before, now, was.called, replace(module, bound=bound))
 
+    def rebound(self, path: str, name: str, called: Iterable[str]) -> frozenset[str]:
+        """Those of the helpers that the test `name` calls in whose place something else may stand."""
+        home = self._modules.place(path, base=False)
+        node = dict(definitions(home.tree)).get(name) if home is not None else None
+        if home is None or not isinstance(node, Function):
+            return frozenset()
+        try:
+            plainness = self._modules.plainness(home, base=False)
+            own, local = name.rpartition(".")[0], local_names(node)
+            return frozenset(n for n in called if plainness.doubtful(own, n, shadowed=n in local))
+        except RecursionError:
+            return frozenset(called)
+
     def _split(self, old_path: str, path: str, old: Body, before: Body, now: Unfolded) -> bool:
         """What the test says no more stands in new tests beside it, which nothing keeps from running."""
-        earlier = self._place(old_path, base=True)
+        earlier = self._modules.place(old_path, base=True)
         known = {q for q, _ in definitions(earlier.tree)} if earlier is not None else set()
         beside = old.name.rpartition(".")[0]
         said = list(now.whole.assertions)
@@ -105,26 +127,35 @@ class WrittenOut:
                 or any(last_name(d) != "parametrize" for d in node.decorator_list)
             ):
                 continue
-            other = self._unfolded(path, name, base=False, rows=True, beside=old_path)
+            other = self._unfolded(path, name, base=False, rows=True, beside=old_path, trusted=now.frames)
+            if other is not None and other.strange - now.strange:
+                continue
             if other is not None and other.bodies and not other.bodies[0].yields:
                 said += other.whole.live
         return bool(before.live) and len(said) > len(now.whole.assertions) and _holds(
             before, replace(now.bodies[0], assertions=tuple(said))
         )  # fmt: skip
 
-    def _unfolded(self, path: str, name: str, *, base: bool, rows: bool, beside: str) -> Unfolded | None:
-        home = self._place(path, base=base)
+    def _unfolded(
+        self, path: str, name: str, *, base: bool, rows: bool, beside: str, trusted: frozenset[str] | None = None
+    ) -> Unfolded | None:
+        home = self._modules.place(path, base=base)
         tree = home.tree if home is not None else None
         node = dict(definitions(tree)).get(name) if tree is not None else None
         if home is None or not isinstance(node, Function):
             return None
-        other = self._place(beside, base=not base)
+        other = self._modules.place(beside, base=not base)
         known = {**(other.imports if other is not None else {}), **home.imports}
-        unfolder = Unfolder(home, lambda o: self._find(path, o, base=base), self._fixtures(path, base=base), known)
+        plainness = self._modules.plainness(home, base=base)
+        unfolder = Unfolder(home, plainness, self._modules.fixtures(path, base=base), known, trusted)
         tables = bindings(node, home.values) if rows else [{}]
         trees = tuple(unfolder.function(name, node, t) for t in tables)
         made = tuple(body_of(t, name, home.values) for t in trees)
-        return Unfolded(made, frozenset(unfolder.called), frozenset(unfolder.foreign), trees, home)
+        strange = frozenset(s for t in trees for s in plainness.standard(name.rpartition(".")[0], t))
+        return Unfolded(
+            made, frozenset(unfolder.called), frozenset(unfolder.foreign), trees, home, frozenset(unfolder.frames),
+            unfolder.hushed, strange,
+        )  # fmt: skip
 
     def _shortened(self, one: Unfolded) -> Unfolded:
         """The same, where arguments that are the code's own defaults are not said."""
@@ -160,52 +191,13 @@ class WrittenOut:
                 out.append((path, tree))
         return out
 
-    def _place(self, path: str, *, base: bool) -> Place | None:
-        key = (base, path)
-        if key not in self._places:
-            try:
-                tree = parse(text(self._evidence.base if base else self._evidence.merged, path))
-            except CouldNotCheck:
-                tree = None
-            self._places[key] = place(tree) if tree is not None else None
-        return self._places[key]
 
-    def _find(self, path: str, origin: str, *, base: bool) -> tuple[Place, str] | None:
-        """The module of the tests that `origin` is imported from."""
-        tree: Tree = self._evidence.base if base else self._evidence.merged
-        for candidate in _modules(path, origin):
-            if candidate not in tree.entries:
-                continue
-            if self._instruments.kind(candidate) not in (InstrumentKind.TEST, InstrumentKind.TEST_SUPPORT):
-                return None
-            found = self._place(candidate, base=base)
-            return (found, origin.rpartition(".")[2]) if found is not None else None
-        return None
-
-    def _fixtures(self, path: str, *, base: bool) -> dict[str, tuple[Place, Function]]:
-        """Fixtures of the conftest files from the root down to the test."""
-        table: dict[str, tuple[Place, Function]] = {}
-        parts = posixpath.dirname(path).split("/") if "/" in path else []
-        for depth in range(len(parts) + 1):
-            found = self._place("/".join([*parts[:depth], "conftest.py"]), base=base)
-            if found is not None:
-                table.update({n: (found, f) for n, f in found.functions.items() if is_fixture(f)})
-        return table
-
-
-def _modules(path: str, origin: str) -> Iterable[str]:
-    folder = posixpath.dirname(path)
-    stem = origin.lstrip(".")
-    dots = len(origin) - len(stem)
-    module = stem.rpartition(".")[0].replace(".", "/")
-    if not module and not dots:
-        return
-    for _ in range(max(dots - 1, 0)):
-        folder = posixpath.dirname(folder)
-    for root in (folder,) if dots else (folder, ""):
-        yield posixpath.join(root, f"{module}.py") if module else posixpath.join(root, "__init__.py")
-        if module:
-            yield posixpath.join(root, module, "__init__.py")
+def _bound_anew(was: Unfolded, now: Unfolded) -> bool:
+    """Something that the tests took from elsewhere is bound once more than it was by the module itself."""
+    read = {n.id for t in now.trees for n in ast.walk(t) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+    return any(
+        now.home.binds[n] > max(was.home.binds[n], n not in was.home.imports and not hasattr(builtins, n)) for n in read
+    )
 
 
 def _holds(old: Body, new: Body) -> bool:
@@ -239,7 +231,7 @@ def _new_losses(old: Body, now: Unfolded, known: frozenset[str], module: ModuleA
     """Losses that only what the new version is drawn out to can show."""
     fresh = now.called - known
     rows = len(now.bodies) > 1
-    if not fresh and not rows:
+    if not fresh and not rows and not now.hushed:
         return []
     whole = now.whole
     out = [

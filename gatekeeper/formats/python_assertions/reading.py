@@ -74,6 +74,8 @@ class ModuleAssertions:
     doubles: tuple[Double, ...] = ()
     twice: Mapping[str, int] = field(default_factory=dict)
     """Tests that are defined more than once in one scope, with the line of the last definition."""
+    rebound: frozenset[str] = frozenset()
+    """Helpers in whose place something else may stand, of those that the test at hand calls."""
 
 
 def read(source: str | None) -> ModuleAssertions | None:

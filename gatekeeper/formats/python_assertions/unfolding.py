@@ -11,6 +11,9 @@ from collections.abc import Mapping
 
 from gatekeeper.formats.python_assertions.binding import NotPlain, bound, chosen, substituted
 from gatekeeper.formats.python_assertions.expression import last_name
+from gatekeeper.formats.python_assertions.frames import defaults, hushed
+from gatekeeper.formats.python_assertions.helpers import Helpers, own_names
+from gatekeeper.formats.python_assertions.plainness import Plainness
 from gatekeeper.formats.python_assertions.statements import (
     Attributes,
     Env,
@@ -24,31 +27,36 @@ from gatekeeper.formats.python_assertions.statements import (
     unpacked,
     unrolled,
 )
-from gatekeeper.formats.python_assertions.support import Finder, Place, is_fixture, method
+from gatekeeper.formats.python_assertions.support import Place, is_fixture, method, row_names
 from gatekeeper.formats.python_code import Function
 
 _DEPTH = 4
 _MOST = 400
 """Statements that one test is written out to."""
-OWN = "__of_the_tests"
-"""Ending of a name that the tests' own modules define in the place of an imported one."""
 
 
 class Unfolder:
     """Writes out the tests of one module."""
 
     def __init__(
-        self, home: Place, find: Finder, fixtures: Mapping[str, tuple[Place, Function]], known: Mapping[str, str]
-    ) -> None:
-        """`fixtures` of the conftest files around; `known`: what the names of the module's tests stand for, base and change."""
-        self._home, self._find, self._fixtures, self._known = home, find, fixtures, known
+        self, home: Place, plainness: Plainness, fixtures: Mapping[str, tuple[Place, Function]], known: Mapping[str, str],
+        trusted: frozenset[str] | None = None,
+    ) -> None:  # fmt: skip
+        """`fixtures` of the conftest files around; `known`: what the names of the module's tests stand for, base and change.
+
+        `trusted` are the frames of the older version; None for that version itself, all of whose frames are.
+        """
+        self._home, self._plain, self._fixtures = home, plainness, fixtures
+        self._look = plainness.look
+        self._helpers = Helpers(home, plainness, known, trusted)
         self._count = 0
         self._size = 0
         self._class = ""
-        self.foreign: set[str] = set()
-        """Names that the tests' own other modules define and that were written out here."""
+        self.foreign, self.frames = self._helpers.foreign, self._helpers.frames
         self.called: set[str] = set()
         """Helpers that were written out."""
+        self.hushed = False
+        """Whether a frame that the older version had not keeps failures inside."""
 
     def function(self, name: str, node: Function, row: Env | None = None) -> Function:
         """The test `name`, with parameters bound as `row` says. Raises `NotPlain` where there is too much of it."""
@@ -57,8 +65,11 @@ class Unfolder:
         made = copy.copy(node)
         env: Env = dict(row or {})
         lines: list[ast.stmt] = []
+        self._helpers.enter(self._class, node)
+        marks = [d for d in node.decorator_list if isinstance(d, ast.Call) and last_name(d) == "parametrize"]
+        apart = {"self", "cls", "request", *env, *defaults(node), *(n for m in marks for n in row_names(m))}
         for arg in [*node.args.args, *node.args.kwonlyargs]:
-            if arg.arg not in env and arg.arg not in ("self", "cls", "request"):
+            if not {arg.arg, ""} & apart:
                 lines += self._fixture(arg.arg, arg.arg, 0)
         hook = self._set_up()
         body = [*lines, *hook, *(under(node.body, env) if env else node.body)]
@@ -75,8 +86,10 @@ class Unfolder:
         )  # fmt: skip
         if node is None or not is_fixture(node) or depth > _DEPTH or isinstance(node, ast.AsyncFunctionDef):
             return []
+        if not self._plain.fixture(self._class, name, at, node):
+            return []
         try:
-            env = self._same_names(at, node)
+            env = self._helpers.same_names(at, node)
             body = [s for s in node.body if not bare(s)]
             last = body[-1] if body else None
             given = last.value if isinstance(last, ast.Return) else None
@@ -105,8 +118,9 @@ class Unfolder:
         if not self._class:
             return []
         for hook in ("setUp", "setup_method"):
-            found = method(self._home, self._class, hook, self._find)
-            if found is not None and found[0] is self._home and len(found[1].args.args) == 1:
+            found = method(self._home, self._class, hook, self._look)
+            plain = self._plain.method(self._class, hook)
+            if found is not None and found[0] is self._home and len(found[1].args.args) == 1 and plain:
                 return [s for s in found[1].body if isinstance(s, ast.Assign)]
         return []
 
@@ -130,6 +144,8 @@ class Unfolder:
                 lines = self._called(call, isinstance(s.value, ast.Await), at, depth)
                 if lines is not None:
                     return [placed(n, s) for n in lines[0]]
+                if (doubtful := self._helpers.doubtful(call, at)) is not None:
+                    return [ast.copy_location(ast.Expr(doubtful), s)]
         if isinstance(s, ast.Assign) and isinstance(s.value, ast.Call) and len(s.targets) == 1:
             lines = self._called(s.value, False, at, depth)
             if lines is not None and lines[1] is not None:
@@ -137,8 +153,13 @@ class Unfolder:
                 return [*(placed(n, s) for n in lines[0]), *unpacked(s)]
         if isinstance(s, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             return [s]
-        if isinstance(s, ast.With | ast.AsyncWith) and all(last_name(i.context_expr) == "subTest" for i in s.items):
-            return self._block(s.body, env, at, depth)
+        if isinstance(s, ast.With | ast.AsyncWith):
+            quiet = [self._helpers.swallows(i.context_expr, at) for i in s.items]
+            if any(quiet):
+                self.hushed = True
+                return [hushed(s, self._block(s.body, env, at, depth))]
+            if all(last_name(i.context_expr) == "subTest" and self._helpers.library(i.context_expr) for i in s.items):
+                return self._block(s.body, env, at, depth)
         if isinstance(s, ast.For) and (rounds := unrolled(s)) is not None:
             return self._block(rounds, env, at, depth)
         if isinstance(s, ast.With | ast.AsyncWith | ast.For | ast.AsyncFor | ast.While | ast.If | ast.Try):
@@ -160,31 +181,17 @@ class Unfolder:
                 made = unfolder._called(node, False, at, depth)
                 return made[1] if made is not None and made[1] is not None and not made[0] else node
 
-        if not any(isinstance(n, ast.Call) and self._helper(n, at) is not None for n in ast.walk(s)):
+        if not any(isinstance(n, ast.Call) and self._helpers.find(n, at) is not None for n in ast.walk(s)):
             return s
         visited = Calls().visit(copy.deepcopy(s))
         return visited if isinstance(visited, ast.stmt) else s
-
-    def _helper(self, call: ast.Call, at: Place) -> tuple[Place, Function, bool] | None:
-        """(module, function, whether it is a method) of a helper of the tests."""
-        func = call.func
-        if isinstance(func, ast.Name):
-            if func.id in at.functions:
-                return at, at.functions[func.id], False
-            found = self._find(at.imports[func.id]) if func.id in at.imports else None
-            node = found[0].functions.get(found[1]) if found is not None else None
-            return (found[0], node, False) if found is not None and node is not None else None
-        if isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name) and func.value.id in ("self", "cls"):
-            bound_to = method(self._home, self._class, func.attr, self._find) if self._class else None
-            return (bound_to[0], bound_to[1], True) if bound_to is not None else None
-        return None
 
     def _called(
         self, call: ast.Call, awaited: bool, at: Place, depth: int
     ) -> tuple[list[ast.stmt], ast.expr | None] | None:
         """(what the helper does, what it gives); None where that cannot be told."""
-        found = self._helper(call, at)
-        if found is None or depth >= _DEPTH:
+        found = self._helpers.find(call, at)
+        if found is None or depth >= _DEPTH or not self._helpers.reliable(call, at, found):
             return None
         place, node, bound_method = found
         marks = {last_name(d) for d in node.decorator_list}
@@ -192,9 +199,11 @@ class Unfolder:
             return None
         if any(isinstance(n, ast.Yield | ast.YieldFrom | ast.Global | ast.Nonlocal) for n in ast.walk(node)):
             return None
+        if any(n in place.functions or n in place.imports for n in own_names(node)):
+            return None
         size = self._size
         try:
-            other = self._same_names(place, node)
+            other = self._helpers.same_names(place, node)
             first = call.func.value if bound_method and isinstance(call.func, ast.Attribute) else None
             env = {**other, **bound(call, node, None if "staticmethod" in marks else first)}
             body = [s for s in node.body if not bare(s)]
@@ -244,23 +253,3 @@ class Unfolder:
                 raise NotPlain
             out += self._block([statement(s, env)], {}, at, depth)
         return out
-
-    def _same_names(self, at: Place, node: Function) -> Env:
-        """A helper of another module must mean by its names what the module of the test means by them.
-
-        What it defines itself under a name that the tests took from elsewhere is given a name of its own.
-        """
-        env: Env = {}
-        if at is self._home:
-            return env
-        own = {a.arg for a in ast.walk(node) if isinstance(a, ast.arg)}
-        for name in {n.id for n in ast.walk(node) if isinstance(n, ast.Name)} - own:
-            there = at.imports.get(name, "")
-            here = self._known.get(name, "")
-            if name in at.defined or name in at.values:
-                self.foreign.add(name)
-                if here and self._find(here) is None:
-                    env[name] = ast.Name(name + OWN, ast.Load())
-            elif there and here and there.lstrip(".") != here.lstrip("."):
-                raise NotPlain
-        return env
