@@ -208,6 +208,8 @@ def test_result_statement(run: SuiteRun, change: Change) -> dict[str, Any]:
                 "exitCode": run.exit_code,
                 "counts": run.counts,
                 "failedCount": len(failed),
+                "partial": run.partial,
+                "takenCount": len(run.taken),
             },
         },
     }

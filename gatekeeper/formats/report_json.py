@@ -98,6 +98,8 @@ def run_row(run: SuiteRun) -> dict[str, Any]:
         "exit": run.exit_code,
         "termination": run.termination.value,
         "counts": run.counts,
+        "partial": run.partial,
+        "taken": len(run.taken),
         "engine": {
             "name": run.engine.name,
             "version": run.engine.version,

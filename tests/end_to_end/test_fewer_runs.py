@@ -142,3 +142,66 @@ def test_where_more_of_a_file_differs_all_its_tests_are_tried_on_the_base(judge)
     runs, answer = judge({"src/app.py": FIXED, "tests/test_app.py": more}, names)
     assert (answer["verdict"], answer["reasons"]) == ("accepted", [])
     assert runs["new_tests_on_base"] == {"passed": 1, "failed": 2}
+
+
+OTHERS = {
+    "tests/test_double.py": "from app import double\n\n\n" + "\n\n".join(f"def test_{n}():\n    assert double({n}) == {2 * n}\n" for n in range(8)),
+}  # fmt: skip
+MANY = {
+    "tests.test_app": ["test_add", "test_double"],
+    "tests.test_double": [f"test_{n}" for n in range(8)],
+    "tests.test_more": ["test_more"],
+}
+
+
+def roles(answer):
+    return [r["id"].partition("-")[2].removesuffix("-0") for r in answer["runs"]]
+
+
+def test_test_modules_that_reach_nothing_else_cost_one_whole_run(judge):
+    judge.repo.commit(OTHERS, "More tests")
+    runs, answer = judge({"src/app.py": FIXED, "tests/test_more.py": MORE}, MANY)
+    assert (answer["verdict"], answer["reasons"]) == ("accepted", [])
+    assert runs == {"merged": {"passed": 11}, "base_instruments": {"passed": 10}, "base": {}, "new_tests_on_base": {"failed": 1}} or runs["base"] == {"failed": 1}  # fmt: skip
+    (own,) = [r for r in answer["runs"] if r["role"] == "base_instruments"]
+    assert (own["partial"], own["taken"]) == (True, 10)
+
+
+def test_tests_that_need_their_order_are_held_against_nobody(judge):
+    """A changed test that others build on comes last in the gate's run: what then fails is no fault of the change."""
+    first = "import app\n\n\ndef test_first():\n    app.state = 1\n    assert app.add(2, 0) == 2\n"
+    then = "import app\n\n\n" + "\n\n".join(f"def test_{n}():\n    assert app.state == 1\n" for n in range(8))
+    judge.repo.commit(
+        {"src/app.py": CODE + "\n\nstate = 0\n", "tests/test_a.py": first, "tests/test_b.py": then, **OTHERS}, "Order"
+    )
+    names = {**MANY, "tests.test_a": ["test_first"], "tests.test_b": [f"test_{n}" for n in range(8)]}
+    del names["tests.test_more"]
+    more = first.replace("add(2, 0) == 2", "add(2, 1) == 3")
+    _, answer = judge({"src/app.py": FIXED + "\n\nstate = 0\n", "tests/test_a.py": more}, names)
+    assert (answer["verdict"], answer["reasons"]) == ("accepted", [])
+
+
+BROKEN = FIXED.replace("return a * 2", "return a * 2 if HELPED else 0").replace("def add", "HELPED = []\n\n\ndef help_out():\n    HELPED.append(1)\n\n\ndef add")  # fmt: skip
+RESCUES = {
+    "a test that runs first": "import app\n\n\ndef test_aa():\n    app.help_out()\n    assert app.add(1, 2) == 3\n",
+    "a fixture of the module": "import app\nimport pytest\n\n\n@pytest.fixture(scope='session', autouse=True)\ndef helped():\n    app.help_out()\n\n\ndef test_aa():\n    assert app.add(1, 2) == 3\n",
+    "a call when it is loaded": "import app\n\napp.help_out()\n\n\ndef test_aa():\n    assert app.add(1, 2) == 3\n",
+    "a row": "import app\nimport pytest\n\n\n@pytest.mark.parametrize('x', [app.help_out()])\ndef test_aa(x):\n    assert app.add(1, 2) == 3\n",
+    "a module that only it loads": "import rescue\nimport app\n\n\ndef test_aa():\n    assert app.add(1, 2) == 3\n",
+    "a hook of its module": "import app\n\n\ndef pytest_generate_tests(metafunc):\n    app.help_out()\n\n\ndef test_aa():\n    assert app.add(1, 2) == 3\n",
+    "set-up of its module": "import app\n\n\ndef setup_module():\n    app.help_out()\n\n\ndef test_aa():\n    assert app.add(1, 2) == 3\n",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("how", RESCUES)
+def test_a_new_test_module_rescues_no_broken_code(judge, how):
+    """The code fails the target's tests unless something of the new module ran before them."""
+    judge.repo.commit(OTHERS, "More tests")
+    names = {**MANY, "tests.test_aa": ["test_aa"]}
+    del names["tests.test_more"]
+    files = {"src/app.py": BROKEN, "tests/test_aa.py": RESCUES[how]}
+    if "rescue" in RESCUES[how]:
+        files["src/rescue.py"] = "import app\n\napp.help_out()\n"
+    _, answer = judge(files, names)
+    assert answer["verdict"] == "rejected"
+    assert {"TESTS_FAILED", "EXPECTATION_BENT"} & {r["code"] for r in answer["reasons"]}

@@ -67,7 +67,9 @@ def bent(situation: Situation) -> list[Finding]:
         rest = [b for b in blamed if not situation.permits(frees, test_id=test_id if b == path else "", path=b)]
         if not rest or (len(rest) < len(blamed) and not any(posixpath.basename(b) == "conftest.py" for b in rest)):
             continue
-        groups.setdefault((rest[0], _code(situation, test_id, "\n".join(c.detail for c in bad))), []).append(test_id)
+        code = _code(situation, test_id, "\n".join(c.detail for c in bad))
+        code = "EXPECTATION_BENT" if _stranger(situation, path, rest[0]) else code
+        groups.setdefault((rest[0], code), []).append(test_id)
     out = []
     for (path, code), ids in groups.items():
         case = restored.first(ids[0])
@@ -208,6 +210,16 @@ def _blamed(situation: Situation, path: str, same: bool) -> list[str]:
     rest = [p for p in bending if situation.kind(p) is not InstrumentKind.TEST]
     # A test may be reached by ways that its text does not show: then any of the changed files can be what bent it.
     return list(dict.fromkeys([*named, *conftest, *own, *rest])) or bending
+
+
+def _stranger(situation: Situation, path: str, blamed: str) -> bool:
+    """A test that is as it was passes only in the company of a module of tests that nothing of it speaks of."""
+    if path in situation.changed or situation.kind(blamed) is not InstrumentKind.TEST:
+        return False
+    stem = re.compile(rf"\b{re.escape(posixpath.splitext(posixpath.basename(blamed))[0])}\b")
+    support = (InstrumentKind.TEST_SUPPORT, InstrumentKind.RUNNER_SETTINGS, InstrumentKind.SHADOW)
+    around = [p for p in situation.evidence.merged.entries if p == path or situation.kind(p) in support]
+    return not any(stem.search(situation.source(p) or "") for p in around)
 
 
 def _code(situation: Situation, test_id: str, detail: str) -> str:
