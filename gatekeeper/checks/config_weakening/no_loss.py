@@ -9,6 +9,7 @@ from gatekeeper.checks.config_weakening.keys import plain_key
 from gatekeeper.checks.config_weakening.type_checkers import IN_STRICT
 from gatekeeper.domain.evidence import Evidence
 from gatekeeper.domain.tree import Tree, text
+from gatekeeper.formats import workflow_yaml
 from gatekeeper.formats.tool_settings import is_settings, words
 
 _FORMATTER = frozenset({
@@ -35,6 +36,13 @@ _FAULTS = ("F", "E9", "PLE", "PLW", "B", "ALL", "S6", "S3")
 
 def beside_the_code(key: str, old: Any, new: Any) -> bool:
     """Rules of taste for files of tests, and unused imports of a file whose purpose is to import."""
+    if key == "flake8.per-file-ignores":
+        # flake8 has all files in one value: each counts as a setting of its own, as ruff writes it.
+        was, now = _by_file(old), _by_file(new)
+        gains = {f: [*now[f]] for f in now if now[f] - was.get(f, frozenset())}
+        return bool(gains) and all(
+            beside_the_code(f"flake8.per-file-ignores.{f}", [*was.get(f, ())], codes) for f, codes in gains.items()
+        )
     found = _ASIDE.search(key)
     gained = set(words(new)) - set(words(old))
     if found is None or not gained:
@@ -42,6 +50,59 @@ def beside_the_code(key: str, old: Any, new: Any) -> bool:
     if found.group(1).endswith("__init__.py"):
         return gained <= {"F401", "F403", "E402", "D104", "PLC0414"}
     return not any((g.startswith(_FAULTS) and not g.startswith("FBT")) or g in ("E", "PL", "PT", "S") for g in gained)
+
+
+def _by_file(value: Any) -> dict[str, frozenset[str]]:
+    """`a.py, b.py: F401 E402` of flake8 as file -> rules; rules that stand before any file belong to the empty name."""
+    table: dict[str, frozenset[str]] = {}
+    files: list[str] = [""]
+    given = True
+    for part in re.findall(r"[^\s,:]+|:", "\n".join(value) if isinstance(value, list) else str(value or "")):
+        if part == ":":
+            given = True
+        elif given and re.fullmatch(r"[A-Z]{1,8}\d*", part):
+            for file in files:
+                table[file] = table.get(file, frozenset()) | {part}
+        else:
+            files = [part] if given else [*files, part]
+            given = False
+    return table
+
+
+_TWINS = {"E722": ("B001", "bugbear")}
+"""Rules of flake8 -> a rule of a plugin that finds the same, and a word of the plugin's name."""
+
+
+def found_by_a_twin(evidence: Evidence, key: str, old: Any, new: Any, after: dict[str, Any]) -> bool:
+    """Rules that a plugin of the linter finds as well, which looked before and looks on."""
+    if key not in ("flake8.ignore", "flake8.extend-ignore"):
+        return False
+    selected = {w for k in ("select", "extend-select") for w in words(after.get(f"flake8.{k}"))}
+    passed_over = {w for k in ("ignore", "extend-ignore") for w in words(after.get(f"flake8.{k}"))}
+    gained = set(words(new)) - set(words(old)) - _FORMATTER
+    return bool(gained) and all(
+        g in _TWINS
+        and any(_TWINS[g][0].startswith(s) for s in selected)
+        and not any(_TWINS[g][0].startswith(p) for p in passed_over)
+        and all(_installs(tree, _TWINS[g][1]) for tree in (evidence.base, evidence.merged))
+        for g in gained
+    )
+
+
+def _installs(tree: Tree, plugin: str) -> bool:
+    """The hook of flake8 gets the plugin along."""
+    try:
+        whole = workflow_yaml.load(text(tree, ".pre-commit-config.yaml") or "")
+    except ValueError:
+        return False
+    repos = whole.get("repos") if isinstance(whole, dict) else None
+    hooks = [h for r in repos or () if isinstance(r, dict) for h in r.get("hooks") or () if isinstance(h, dict)]
+    return any(
+        h.get("id") == "flake8"
+        and "stages" not in h
+        and any(re.match(rf"flake8-{plugin}\b", str(d)) for d in h.get("additional_dependencies") or ())
+        for h in hooks
+    )
 
 
 def never_selected(key: str, before: dict[str, Any], after: dict[str, Any]) -> bool:

@@ -19,17 +19,31 @@ _DULL: set[object] = {0, 1, -1, 2, "", None}
 
 def answers(module: Module, modules: Modules) -> list[Finding]:
     """New code in this module that holds, finds or looks up the tests' answers."""
-    old = {python_code.meaning(f) for f in python_code.functions(module.before)}
+    others = [m for m in (*modules.changed, *modules.deleted) if m is not module]
+    old = {python_code.meaning(f) for m in (module, *others) for f in python_code.functions(m.before)}
     fresh = [f for f in python_code.functions(module.after) if python_code.meaning(f) not in old]
     out = [*_test_data(module, modules)]
     tables = _new_tables(module) | _imported_tables(module, modules)
     for function in fresh:
         before = next((f for f in python_code.functions(module.before) if f.name == function.name), None)
+        before = before or _moved_here(function, others)
         earlier = {ast.dump(n) for n in python_code.walk(before)} if before else set()
         known = {_branch(n) for n in python_code.walk(before) if isinstance(n, ast.If)} if before else set()
         out += _by_digest(module, function, earlier, tables)
         out += _special_cases(module, modules, function, earlier, known, tables)
     return sorted(out, key=lambda f: f.effect is not Effect.BLOCKS)
+
+
+def _moved_here(function: Function, others: list[Module]) -> Function | None:
+    """The function of that name that another module had and has no more: what it held already is none of this change's."""
+    left = [
+        f
+        for m in others
+        if not any(g.name == function.name for g in python_code.functions(m.after))
+        for f in python_code.functions(m.before)
+        if f.name == function.name
+    ]
+    return left[0] if len(left) == 1 else None
 
 
 def _test_data(module: Module, modules: Modules) -> Iterator[Finding]:
@@ -173,6 +187,34 @@ def _branch(node: ast.If) -> tuple[frozenset[str], str]:
     return frozenset(map(repr, python_code.constants(node.test))), ast.dump(ast.Module(node.body, []))
 
 
+def _of_a_quotient(test: ast.expr, function: Function) -> bool:
+    """It compares one name with one number, and all that binds this name rounds a part of an argument divided by a number."""
+    if not (isinstance(test, ast.Compare) and isinstance(test.left, ast.Name) and len(test.ops) == 1):
+        return False
+    if not isinstance(test.ops[0], ast.Eq) or not isinstance(test.comparators[0], ast.Constant):
+        return False
+    name = test.left.id
+    bound = [n for n in python_code.walk(function) if isinstance(n, ast.Name) and n.id == name and not isinstance(n.ctx, ast.Load)]  # fmt: skip
+    values = [n.value for n in python_code.walk(function) if isinstance(n, ast.Assign) and len(n.targets) == 1 and getattr(n.targets[0], "id", "") == name]  # fmt: skip
+    given = {a.arg for a in ast.walk(function.args) if isinstance(a, ast.arg)}
+    scaled = any(isinstance(n, ast.Mult | ast.Pow | ast.LShift | ast.MatMult) for n in python_code.walk(function))
+    return (
+        bool(values) and len(values) == len(bound) and name not in given and not scaled and all(map(_quotient, values))
+    )
+
+
+def _quotient(value: ast.expr) -> bool:
+    """`round(part.of / 60)` or `part.of // 60`."""
+    if isinstance(value, ast.Call) and getattr(value.func, "id", "") == "round" and len(value.args) == 1:
+        value = value.args[0]
+        if not (isinstance(value, ast.BinOp) and isinstance(value.op, ast.Div)):
+            return False
+    elif not (isinstance(value, ast.BinOp) and isinstance(value.op, ast.FloorDiv)):
+        return False
+    by = value.right.value if isinstance(value.right, ast.Constant) else None
+    return isinstance(value.left, ast.Attribute) and isinstance(by, int) and not isinstance(by, bool) and by > 1
+
+
 def _special_cases(
     module: Module,
     modules: Modules,
@@ -197,6 +239,8 @@ def _special_cases(
             result = _result(node.body)
         else:
             continue
+        if isinstance(node, ast.If) and _of_a_quotient(node.test, function):
+            continue  # 60 of a number of minutes is no input that a test has in seconds
         if isinstance(node, ast.If) and _branch(node) in known:
             continue  # the same values led to the same result before: a repaired condition brings no answer with it
         shared, out = _telling(keys) & modules.test_constants, _telling(result or set()) & modules.test_constants

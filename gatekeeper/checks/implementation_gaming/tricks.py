@@ -13,6 +13,7 @@ from gatekeeper.checks.implementation_gaming.warning_frames import frames_for_wa
 from gatekeeper.domain.finding import Finding, finding
 from gatekeeper.domain.verdict import Effect
 from gatekeeper.formats.python_code import dotted, folded, imports, strings, walk, written
+from gatekeeper.formats.python_old_branches import never_taken
 from gatekeeper.records import dataclass
 
 _RUNNER_TEXT = re.compile(r"_?pytest(?:$|[._].*)|py\.test|PYTEST_\w*|_?unittest(?:$|\..*)|nose2?|TOX_\w+|_called_from_test|.*PYTEST_CURRENT_TEST.*|conftest(?:\.py)?", re.DOTALL)  # fmt: skip
@@ -79,9 +80,8 @@ def _detection(tree: ast.Module, names: dict[str, str]) -> Iterator[_Hit]:
     for node in walk(tree):
         if isinstance(node, ast.Import | ast.ImportFrom):
             modules = [a.name for a in node.names] if isinstance(node, ast.Import) else [node.module or ""]
-            if any(m.split(".")[0] in ("pytest", "_pytest", "hypothesis") for m in modules) or any(
-                m == "unittest.mock" for m in modules
-            ):
+            runner = any(m.split(".")[0] in ("pytest", "_pytest", "hypothesis") for m in modules)
+            if runner or ("unittest.mock" in modules and id(node) not in never_taken(tree)):
                 yield _Hit("TEST_RUNNER_IN_CODE", "Library code imports a test runner or its mocks.", node)
         if isinstance(node, ast.Attribute | ast.Name) and dotted(node, names) in _FRAMES and id(node) not in placed:
             yield _Hit(

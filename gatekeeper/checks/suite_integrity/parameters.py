@@ -9,9 +9,9 @@ from collections import Counter
 
 from gatekeeper.checks.suite_integrity.departed import warned_way_went
 from gatekeeper.checks.suite_integrity.rows_elsewhere import exchanged
-from gatekeeper.checks.suite_integrity.shown import fails, passed, runs, seen_in_runs, silent, some
+from gatekeeper.checks.suite_integrity.shown import fails, never_ran, passed, runs, seen_in_runs, silent, some
 from gatekeeper.checks.suite_integrity.situation import Situation
-from gatekeeper.checks.suite_integrity.superseded import superseded
+from gatekeeper.checks.suite_integrity.superseded import said_to_differ, superseded
 from gatekeeper.domain.finding import Finding, finding
 from gatekeeper.domain.ticket import PermitKind
 from gatekeeper.domain.verdict import Effect
@@ -112,18 +112,47 @@ def _freed(situation: Situation, test_id: str, path: str, words: str) -> bool:
     return path not in situation.changed and bool(named) and all(situation.permits(_EDITS, path=p) for p in named)
 
 
-def _removed(situation: Situation, path: str, test: TestFunction, now: TestFunction, gone: list[str]) -> Finding:
+def _removed(situation: Situation, path: str, test: TestFunction, now: TestFunction, gone: list[str]) -> Finding | None:
     effect = None
+    allowed = _allowed_now(situation, test, now, gone)
+    if allowed and _refused_alone(test, now):
+        return None
     if (
         passed(situation, gone)
         and any(fails(situation, i) for i in gone)
         and warned_way_went(situation, path, test.name, gone) is not None
     ):
         effect = Effect.ASKS  # rows of what the code warned against and warns no more; ids with numbers change along
-    elif superseded(situation, path, test.name, gone) or _allowed_now(situation, test, now, gone):
+    elif superseded(situation, path, test.name, gone) or allowed or said_to_differ(situation, path, test.name, gone):
         effect = Effect.ASKS
+    elif _expecting_otherwise(*_exchanged(test, now)) and all(never_ran(situation, i) for i in gone):
+        effect = Effect.ASKS  # skipped here before and after: what they would have shown, no run can tell
     message = f"{len(gone)} parameter set(s) of {path}::{now.name} that the target branch runs are gone: {some(gone)}."
     return finding("PARAMETERS_REMOVED", message, path=path, line=now.line, evidence=seen_in_runs(situation, gone), key=f"{path}::{now.name}", effect=effect)  # fmt: skip
+
+
+def _exchanged(test: TestFunction, now: TestFunction) -> tuple[list[str], list[str]]:
+    """(rows that went, rows that came)."""
+    was, has = Counter(test.rows or ()), Counter(now.rows or ())
+    return list((was - has).elements()), list((has - was).elements())
+
+
+def _refused_alone(test: TestFunction, now: TestFunction) -> bool:
+    """The test only demands that what it is given is refused, does so still, and each row that went is a single value."""
+    lost, come = _exchanged(test, now)
+    if come or test.body != now.body or any(len(_values(row)) != 1 or len(_constants(row)) != 1 for row in lost):
+        return False
+    demands = [n for n in ast.walk(test.node) if isinstance(n, ast.With)]
+    outside = [n for n in ast.walk(test.node) if isinstance(n, ast.Assert)]
+    return len(demands) == 1 and not outside and all(_refuses(i.context_expr) for i in demands[0].items)
+
+
+def _refuses(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and getattr(node.func, "attr", "") in (
+        "raises",
+        "assertRaises",
+        "assertRaisesRegex",
+    )
 
 
 def _only_repeated(test: TestFunction, now: TestFunction, lost: Counter[str]) -> bool:

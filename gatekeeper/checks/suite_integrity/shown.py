@@ -30,6 +30,12 @@ def silent(situation: Situation, follower: tuple[str, TestFunction]) -> bool:
     return bool(ids) and merged is not None and all(set(merged.outcomes(i)) <= _SILENT for i in ids)
 
 
+def never_ran(situation: Situation, test_id: str) -> bool:
+    """Skipped on the target branch and on the change's code alike: with it nothing is lost."""
+    before, restored = situation.before, situation.restored
+    return all(r is not None and set(r.outcomes(test_id)) == {Outcome.SKIPPED} for r in (before, restored))
+
+
 def passed(situation: Situation, ids: Iterable[str]) -> bool:
     """All of them passed on the target branch."""
     return situation.before is not None and all(Outcome.PASSED in situation.before.outcomes(i) for i in ids)

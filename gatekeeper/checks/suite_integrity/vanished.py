@@ -11,7 +11,7 @@ from gatekeeper.checks.suite_integrity.parameters import lost_parameters, words_
 from gatekeeper.checks.suite_integrity.prose import examples_kept, lost_texts
 from gatekeeper.checks.suite_integrity.renamed_classes import renamed_class
 from gatekeeper.checks.suite_integrity.self_contained import tries_only_itself
-from gatekeeper.checks.suite_integrity.shown import fails, passed, runs, seen_in_runs, silent, some
+from gatekeeper.checks.suite_integrity.shown import fails, never_ran, passed, runs, seen_in_runs, silent, some
 from gatekeeper.checks.suite_integrity.situation import BAD, Situation
 from gatekeeper.checks.suite_integrity.superseded import superseded
 from gatekeeper.domain.finding import Finding, finding
@@ -88,6 +88,8 @@ def _explain(situation: Situation, path: str, name: str, gone: list[str]) -> Fin
         return finding("EXPECTATION_BENT", message, path=twin[0], line=twin[1].line, evidence=seen_in_runs(situation, gone), key=f"{path}::{name}")  # fmt: skip
     if followers and any(silent(situation, f) for f in followers) and not speaking:
         place_, follower = next(f for f in followers if silent(situation, f))
+        if all(never_ran(situation, i) for i in gone) and _goes_on_in(test, follower):
+            return None  # it is skipped here for where it runs, before and after; all that it says is still said
         message = f"{path}::{name} became {place_}::{follower.name}, which is skipped or expected to fail."
         return finding("TEST_SILENCED", message, path=place_, line=follower.line, evidence=seen_in_runs(situation, gone), key=f"{path}::{name}")  # fmt: skip
     module = situation.module(path)
@@ -120,6 +122,18 @@ def _followers(situation: Situation, test: TestFunction) -> list[tuple[str, Test
     return [*same, *twins, *shifted, *alike]
 
 
+def _goes_on_in(test: TestFunction, follower: TestFunction) -> bool:
+    """The same test under another name, skipped by nothing new, with every parameter set that it had."""
+    return (
+        test.body == follower.body
+        and bool(test.body)
+        and [kind for kind, _ in test.silencers] == [kind for kind, _ in follower.silencers]
+        and test.rows is not None
+        and follower.rows is not None
+        and not Counter(test.rows) - Counter(follower.rows)
+    )
+
+
 def _dedented(body: str) -> str:
     """A body with several lines of text, without the blanks at their beginnings; empty for a body without such text."""
     return re.sub(r"\\n(?: |\\t)+", r"\\n", body) if body.count("\\n") > 1 else ""
@@ -144,7 +158,7 @@ def _hidden(situation: Situation, path: str, name: str, gone: list[str], test: T
 def _removed(situation: Situation, path: str, name: str, gone: list[str], test: TestFunction | None) -> Finding | None:
     message = f"{path}::{name} runs on the target branch and is gone"
     why = ""
-    ran = [i for i in gone if not _never_ran(situation, i)] or gone
+    ran = [i for i in gone if not never_ran(situation, i)] or gone
     if (
         path.endswith(".py")
         and passed(situation, ran)
@@ -182,12 +196,6 @@ def _removed(situation: Situation, path: str, name: str, gone: list[str], test: 
     line = test.line if test else None
     which = "" if gone == [f"{path}::{name}"] else f": {some(gone)}"
     return finding("TEST_REMOVED", f"{message}{which}.", path=path, line=line, evidence=seen_in_runs(situation, gone), key=f"{path}::{name}", effect=effect)  # fmt: skip
-
-
-def _never_ran(situation: Situation, test_id: str) -> bool:
-    """Skipped on the target branch and on the change's code alike: with it nothing is lost."""
-    before, restored = situation.before, situation.restored
-    return all(r is not None and set(r.outcomes(test_id)) == {Outcome.SKIPPED} for r in (before, restored))
 
 
 def _interface(situation: Situation, ids: list[str]) -> bool:

@@ -455,25 +455,112 @@ REFUSED = "import pytest\n\n@pytest.mark.parametrize('value', ['', 0, 'never'])\
 @pytest.mark.parametrize(
     ("goal", "effect"),
     [
-        ("DateTime field: allow timestamp 0.", "asks"),
-        ("Make it faster. Zero (0) is to be accepted; 0 was refused. Accept 0 as well.", "asks"),
+        ("DateTime field: allow timestamp 0.", None),
+        ("Make it faster. Zero (0) is to be accepted; 0 was refused. Accept 0 as well.", None),
         ("Do not allow 0.", "blocks"),
         ("Allow 0.5 and 10.", "blocks"),
         ("Allow everything.", "blocks"),
         ("Speed up f for 0.", "blocks"),
     ],
 )
-def test_a_row_of_what_the_ticket_allows_goes_to_a_person(judge, goal, effect):
+def test_a_row_that_demands_to_refuse_what_the_ticket_allows_goes(judge, goal, effect):
     ids = {f"{T}::test_v[{v}]": "passed" for v in ("", "0", "never")}
     left = {i: o for i, o in ids.items() if "[0]" not in i}
     base, merged = {"m.py": "f = int\n", T: REFUSED}, {"m.py": "f = str\n", T: REFUSED.replace(" 0,", "")}
     runs = {"was": ids, "now": left, "restored": ids | {f"{T}::test_v[0]": "failed"}}
     found = judge(base, merged, **runs, goal=goal)
-    assert {c: f.effect.value for c, f in found.items()} == {"PARAMETERS_REMOVED": effect}
+    assert {c: f.effect.value for c, f in found.items()} == ({"PARAMETERS_REMOVED": effect} if effect else {})
     # One that the ticket does not speak of goes along.
     more = {"was": ids, "now": {f"{T}::test_v[]": "passed"}, "restored": runs["restored"]}
     rest = {"m.py": "f = str\n", T: REFUSED.replace(" 0, 'never'", "")}
     assert judge(base, rest, **more, goal=goal)["PARAMETERS_REMOVED"].effect.value == "blocks"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (REFUSED.replace("    with", "    assert value is not None\n    with"), None),
+        (
+            REFUSED.replace(
+                "        f(value)", "        f(value)\n    with pytest.warns(UserWarning):\n        f(value)"
+            ),
+            None,
+        ),
+        (REFUSED.replace("with pytest.raises(ValueError):\n        f(value)", "assert f(value) is None"), None),
+        (REFUSED.replace("with pytest.raises(ValueError)", "with limit(ValueError)"), None),
+        (REFUSED, REFUSED.replace("(ValueError)", "(Exception)")),
+        (REFUSED, REFUSED.replace("'never'", "'never', 'no'")),
+        (REFUSED.replace(" 0,", " (0, 9),"), REFUSED),
+    ],
+)
+def test_a_row_of_a_test_that_demands_more_than_to_refuse_goes_to_a_person(judge, old, new):
+    gone = "0-9" if "(0, 9)" in old else "0"
+    ids = {f"{T}::test_v[{v}]": "passed" for v in ("", gone, "never")}
+    left = {i: o for i, o in ids.items() if f"[{gone}]" not in i}
+    left |= {f"{T}::test_v[no]": "passed"} if new and "'no'" in new else {}
+    runs = {"was": ids, "now": left, "restored": ids | {f"{T}::test_v[{gone}]": "failed"}}
+    after = (new or old).replace(" 0,", "")
+    found = judge({"m.py": "f = int\n", T: old}, {"m.py": "f = str\n", T: after}, **runs, goal="allow timestamp 0")
+    assert found["PARAMETERS_REMOVED"].effect.value == "asks"
+
+
+PLAIN = "import pytest\nfrom m import delta\n\n@pytest.mark.parametrize('given, told', [(90, 'a minute'), (3600, 'an hour')])\ndef test_v(given, told):\n    assert delta(given) == told\n"
+
+
+@pytest.mark.parametrize(
+    ("goal", "effect"),
+    [
+        ("delta used to round down. We want to round to the nearest.", "asks"),
+        ("Let delta round up instead of down", "asks"),
+        ("delta is slow. It used to be faster.", "blocks"),
+        ("Make delta faster", "blocks"),
+        ("delta2 used to round down", "blocks"),
+    ],
+)
+def test_a_row_under_a_ticket_that_says_what_is_to_be_no_more_goes_to_a_person(judge, goal, effect):
+    ids = {f"{T}::test_v[{v}]": "passed" for v in ("90-a minute", "3600-an hour")}
+    new = PLAIN.replace("(90, 'a minute')", "(89, 'a minute'), (91, '2 minutes')")
+    now = {f"{T}::test_v[{v}]": "passed" for v in ("89-a minute", "91-2 minutes", "3600-an hour")}
+    restored = ids | {f"{T}::test_v[90-a minute]": "failed"}
+    probed = now | {f"{T}::test_v[91-2 minutes]": "failed"}
+    base, merged = (
+        {"m.py": "def delta(n):\n    return n\n", T: PLAIN},
+        {"m.py": "def delta(n):\n    return str(n)\n", T: new},
+    )
+    found = judge(base, merged, was=ids, now=now, restored=restored, probed=probed, goal=goal)
+    assert {c: f.effect.value for c, f in found.items()} == {"PARAMETERS_REMOVED": effect}
+    # Where no new row shows the new behaviour, it is a removal whatever the ticket says.
+    found = judge(base, merged, was=ids, now=now, restored=restored, probed=now, goal=goal)
+    assert found["PARAMETERS_REMOVED"].effect.value == "blocks"
+
+
+LOCALES = "import pytest\nfrom m import word\n\n@pytest.mark.parametrize('place, told', [('es', 'mil'), ('it', 'mille')])\ndef test_words(place, told):\n    try:\n        start(place)\n    except FileNotFoundError:\n        pytest.skip('no files')\n    assert word(place) == told\n"
+
+
+@pytest.mark.parametrize(
+    ("new", "code"),
+    [
+        (LOCALES.replace("test_words", "test_places"), None),
+        (LOCALES.replace("test_words", "test_places").replace("('it'", "('fr', 'mille'), ('it'"), None),
+        (LOCALES.replace("test_words", "test_places").replace(", ('it', 'mille')", ""), "TEST_SILENCED"),
+        (LOCALES.replace("test_words", "test_places").replace("'mille'", "'mila'"), "TEST_SILENCED"),
+        (
+            LOCALES.replace("test_words", "test_places").replace("    try:", "    pytest.skip('slow')\n    try:"),
+            "TEST_SILENCED",
+        ),
+        (
+            LOCALES.replace("test_words", "test_places").replace("@pytest", "@pytest.mark.skip\n@pytest"),
+            "TEST_SILENCED",
+        ),
+    ],
+)
+def test_what_is_skipped_for_where_it_runs_may_have_another_name(judge, new, code):
+    ids = {f"{T}::test_words[{v}]": "skipped" for v in ("es-mil", "it-mille")}
+    now = {f"{T}::test_places[{v}]": "skipped" for v in ("es-mil", "it-mille")}
+    base, merged = {"m.py": "word = int\n", T: LOCALES}, {"m.py": "word = str\n", T: new}
+    assert [*judge(base, merged, was=ids, now=now, restored=ids)] == ([code] if code else [])
+    ran = dict.fromkeys(ids, "passed")
+    assert "TEST_SILENCED" in judge(base, merged, was=ran, now=now, restored=ran)
 
 
 def test_a_row_that_stood_there_twice_goes(judge):
