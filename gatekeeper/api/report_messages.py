@@ -114,6 +114,8 @@ def _run(row: Mapping[str, Any]) -> run_pb2.Run:
         wall_time=_duration(row.get("wall_s")),
         cpu_time=_duration(row.get("cpu_s")),
         log=_text(row.get("log"))[-LOG_STEPS[0] :],
+        partial=row.get("partial") is True,
+        taken=min(int(row.get("taken") or 0), 2**31 - 1),
     )
     if isinstance(row.get("exit"), int) and message.termination == run_pb2.Run.TERMINATION_EXITED:
         message.exit = row["exit"]

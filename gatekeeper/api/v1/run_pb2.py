@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1bgatekeeper/api/v1/run.proto\x12\x11gatekeeper.api.v1\x1a\x1egoogle/protobuf/duration.proto\"\xe6\x06\n\x03Run\x12\n\n\x02id\x18\x01 \x01(\t\x12)\n\x04role\x18\x02 \x01(\x0e\x32\x1b.gatekeeper.api.v1.Run.Role\x12\r\n\x05suite\x18\x03 \x01(\t\x12\x0f\n\x07\x63ommand\x18\x04 \x01(\t\x12\x0c\n\x04tree\x18\x05 \x01(\t\x12\x11\n\x04\x65xit\x18\x06 \x01(\x05H\x00\x88\x01\x01\x12\x37\n\x0btermination\x18\x07 \x01(\x0e\x32\".gatekeeper.api.v1.Run.Termination\x12\x32\n\x06\x63ounts\x18\x08 \x03(\x0b\x32\".gatekeeper.api.v1.Run.CountsEntry\x12)\n\x06\x65ngine\x18\t \x01(\x0b\x32\x19.gatekeeper.api.v1.Engine\x12\x11\n\tguarantee\x18\n \x01(\t\x12,\n\twall_time\x18\x0b \x01(\x0b\x32\x19.google.protobuf.Duration\x12+\n\x08\x63pu_time\x18\x0c \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x0b\n\x03log\x18\r \x01(\t\x1a-\n\x0b\x43ountsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x05:\x02\x38\x01\"\xbf\x01\n\x04Role\x12\x14\n\x10ROLE_UNSPECIFIED\x10\x00\x12\x0f\n\x0bROLE_MERGED\x10\x01\x12\x19\n\x15ROLE_BASE_INSTRUMENTS\x10\x02\x12\r\n\tROLE_BASE\x10\x03\x12\x1a\n\x16ROLE_NEW_TESTS_ON_BASE\x10\x04\x12\x10\n\x0cROLE_WITNESS\x10\x05\x12\x0e\n\nROLE_AGAIN\x10\x06\x12\x16\n\x12ROLE_AGAIN_ON_BASE\x10\x07\x12\x10\n\x0cROLE_MEASURE\x10\x08\"\xd9\x01\n\x0bTermination\x12\x1b\n\x17TERMINATION_UNSPECIFIED\x10\x00\x12\x16\n\x12TERMINATION_EXITED\x10\x01\x12\x19\n\x15TERMINATION_SIGNALLED\x10\x02\x12\x19\n\x15TERMINATION_TIMED_OUT\x10\x03\x12\x1d\n\x19TERMINATION_OUT_OF_MEMORY\x10\x04\x12\x1c\n\x18TERMINATION_OUTPUT_FLOOD\x10\x05\x12\"\n\x1eTERMINATION_TOO_MANY_PROCESSES\x10\x06\x42\x07\n\x05_exit\"K\n\x06\x45ngine\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0f\n\x07version\x18\x02 \x01(\t\x12\x11\n\tisolation\x18\x03 \x03(\t\x12\x0f\n\x07missing\x18\x04 \x03(\tB Z\x1egatekeeper/api/v1;gatekeeperv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1bgatekeeper/api/v1/run.proto\x12\x11gatekeeper.api.v1\x1a\x1egoogle/protobuf/duration.proto\"\x86\x07\n\x03Run\x12\n\n\x02id\x18\x01 \x01(\t\x12)\n\x04role\x18\x02 \x01(\x0e\x32\x1b.gatekeeper.api.v1.Run.Role\x12\r\n\x05suite\x18\x03 \x01(\t\x12\x0f\n\x07\x63ommand\x18\x04 \x01(\t\x12\x0c\n\x04tree\x18\x05 \x01(\t\x12\x11\n\x04\x65xit\x18\x06 \x01(\x05H\x00\x88\x01\x01\x12\x37\n\x0btermination\x18\x07 \x01(\x0e\x32\".gatekeeper.api.v1.Run.Termination\x12\x32\n\x06\x63ounts\x18\x08 \x03(\x0b\x32\".gatekeeper.api.v1.Run.CountsEntry\x12)\n\x06\x65ngine\x18\t \x01(\x0b\x32\x19.gatekeeper.api.v1.Engine\x12\x11\n\tguarantee\x18\n \x01(\t\x12,\n\twall_time\x18\x0b \x01(\x0b\x32\x19.google.protobuf.Duration\x12+\n\x08\x63pu_time\x18\x0c \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x0b\n\x03log\x18\r \x01(\t\x12\x0f\n\x07partial\x18\x0e \x01(\x08\x12\r\n\x05taken\x18\x0f \x01(\x05\x1a-\n\x0b\x43ountsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x05:\x02\x38\x01\"\xbf\x01\n\x04Role\x12\x14\n\x10ROLE_UNSPECIFIED\x10\x00\x12\x0f\n\x0bROLE_MERGED\x10\x01\x12\x19\n\x15ROLE_BASE_INSTRUMENTS\x10\x02\x12\r\n\tROLE_BASE\x10\x03\x12\x1a\n\x16ROLE_NEW_TESTS_ON_BASE\x10\x04\x12\x10\n\x0cROLE_WITNESS\x10\x05\x12\x0e\n\nROLE_AGAIN\x10\x06\x12\x16\n\x12ROLE_AGAIN_ON_BASE\x10\x07\x12\x10\n\x0cROLE_MEASURE\x10\x08\"\xd9\x01\n\x0bTermination\x12\x1b\n\x17TERMINATION_UNSPECIFIED\x10\x00\x12\x16\n\x12TERMINATION_EXITED\x10\x01\x12\x19\n\x15TERMINATION_SIGNALLED\x10\x02\x12\x19\n\x15TERMINATION_TIMED_OUT\x10\x03\x12\x1d\n\x19TERMINATION_OUT_OF_MEMORY\x10\x04\x12\x1c\n\x18TERMINATION_OUTPUT_FLOOD\x10\x05\x12\"\n\x1eTERMINATION_TOO_MANY_PROCESSES\x10\x06\x42\x07\n\x05_exit\"K\n\x06\x45ngine\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0f\n\x07version\x18\x02 \x01(\t\x12\x11\n\tisolation\x18\x03 \x03(\t\x12\x0f\n\x07missing\x18\x04 \x03(\tB Z\x1egatekeeper/api/v1;gatekeeperv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -36,13 +36,13 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_RUN_COUNTSENTRY']._loaded_options = None
   _globals['_RUN_COUNTSENTRY']._serialized_options = b'8\001'
   _globals['_RUN']._serialized_start=83
-  _globals['_RUN']._serialized_end=953
-  _globals['_RUN_COUNTSENTRY']._serialized_start=485
-  _globals['_RUN_COUNTSENTRY']._serialized_end=530
-  _globals['_RUN_ROLE']._serialized_start=533
-  _globals['_RUN_ROLE']._serialized_end=724
-  _globals['_RUN_TERMINATION']._serialized_start=727
-  _globals['_RUN_TERMINATION']._serialized_end=944
-  _globals['_ENGINE']._serialized_start=955
-  _globals['_ENGINE']._serialized_end=1030
+  _globals['_RUN']._serialized_end=985
+  _globals['_RUN_COUNTSENTRY']._serialized_start=517
+  _globals['_RUN_COUNTSENTRY']._serialized_end=562
+  _globals['_RUN_ROLE']._serialized_start=565
+  _globals['_RUN_ROLE']._serialized_end=756
+  _globals['_RUN_TERMINATION']._serialized_start=759
+  _globals['_RUN_TERMINATION']._serialized_end=976
+  _globals['_ENGINE']._serialized_start=987
+  _globals['_ENGINE']._serialized_end=1062
 # @@protoc_insertion_point(module_scope)

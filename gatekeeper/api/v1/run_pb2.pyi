@@ -145,6 +145,8 @@ class Run(_message.Message):
     WALL_TIME_FIELD_NUMBER: _builtins.int
     CPU_TIME_FIELD_NUMBER: _builtins.int
     LOG_FIELD_NUMBER: _builtins.int
+    PARTIAL_FIELD_NUMBER: _builtins.int
+    TAKEN_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """Identity of the run inside its verification."""
     role: Global___Run.Role.ValueType
@@ -163,6 +165,12 @@ class Run(_message.Message):
     """How the results are known: "recorded", "reported" or "exit_status", strongest first."""
     log: _builtins.str
     """Last 20,000 characters of the output, made harmless for display; secrets redacted."""
+    partial: _builtins.bool
+    """True where the gate ran a part of the suite: exit is of that part."""
+    taken: _builtins.int
+    """Results among the counts that stand in for tests which the part left out: those of the same tests of the same
+    files in the whole run on the merge result.
+    """
     @_builtins.property
     def counts(self) -> _containers.ScalarMap[_builtins.str, _builtins.int]:
         """Number of results by outcome: passed, failed, errored, skipped, xfailed, xpassed. An absent key is zero."""
@@ -195,10 +203,12 @@ class Run(_message.Message):
         wall_time: _duration_pb2.Duration | None = ...,
         cpu_time: _duration_pb2.Duration | None = ...,
         log: _builtins.str = ...,
+        partial: _builtins.bool = ...,
+        taken: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_exit", b"_exit", "cpu_time", b"cpu_time", "engine", b"engine", "exit", b"exit", "wall_time", b"wall_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_exit", b"_exit", "command", b"command", "counts", b"counts", "cpu_time", b"cpu_time", "engine", b"engine", "exit", b"exit", "guarantee", b"guarantee", "id", b"id", "log", b"log", "role", b"role", "suite", b"suite", "termination", b"termination", "tree", b"tree", "wall_time", b"wall_time"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_exit", b"_exit", "command", b"command", "counts", b"counts", "cpu_time", b"cpu_time", "engine", b"engine", "exit", b"exit", "guarantee", b"guarantee", "id", b"id", "log", b"log", "partial", b"partial", "role", b"role", "suite", b"suite", "taken", b"taken", "termination", b"termination", "tree", b"tree", "wall_time", b"wall_time"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__exit: _TypeAlias = _typing.Literal["exit"]  # noqa: Y015
     _WhichOneofArgType__exit: _TypeAlias = _typing.Literal["_exit", b"_exit"]  # noqa: Y015
