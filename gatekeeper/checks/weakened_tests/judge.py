@@ -94,7 +94,7 @@ def _pair(
     everywhere: Counter[str], *, old_path: str = "",
 ) -> Iterator[Finding]:  # fmt: skip
     if fresh := new.calls - old.calls:
-        module = replace(module, rebound=proof.written_out.rebound(path, new.name, fresh))
+        module = replace(module, rebound=proof.written_out.rebound(old_path or path, path, new.name, fresh))
     found = losses(old, new, module)
     gone = _unpermitted_rows(evidence, path, name, old, lost_rows(old, new, everywhere))
     otherwise: dict[str, bool] = {}

@@ -79,7 +79,13 @@ class WrittenOut:
             was = self._unfolded(old_path, old.name, base=True, rows=False, beside=path)
             trusted = was.frames if was is not None else frozenset()
             now = self._unfolded(path, new.name, base=False, rows=rows, beside=old_path, trusted=trusted)
-            if was is None or now is None or not now.bodies or now.strange - was.strange or _bound_anew(was, now):
+            if (
+                was is None
+                or now is None
+                or not now.bodies
+                or now.strange - was.strange
+                or _bound_anew(was.home, now.home, now.trees)
+            ):
                 return False, []
             before = was.bodies[0]
             if _kept(before, now):
@@ -99,18 +105,30 @@ class WrittenOut:
         out = faked(before, now.whole, imported, places) if now.called - was.called else []
         return False, out + _new_losses(before, now, was.called, replace(module, bound=bound))
 
-    def rebound(self, path: str, name: str, called: Iterable[str]) -> frozenset[str]:
-        """Those of the helpers that the test `name` calls in whose place something else may stand."""
-        home = self._modules.place(path, base=False)
+    def rebound(self, old_path: str, path: str, name: str, called: Iterable[str]) -> frozenset[str]:
+        """Those of the helpers that the test `name` calls in whose place, or in that of what they use, another may stand."""
+        home, earlier = self._modules.place(path, base=False), self._modules.place(old_path, base=True)
         node = dict(definitions(home.tree)).get(name) if home is not None else None
         if home is None or not isinstance(node, Function):
             return frozenset()
         try:
             plainness = self._modules.plainness(home, base=False)
             own, local = name.rpartition(".")[0], local_names(node)
-            return frozenset(n for n in called if plainness.doubtful(own, n, shadowed=n in local))
+            doubtful = {n for n in called if plainness.doubtful(own, n, shadowed=n in local)}
+            for n in set(called) - doubtful:
+                helper = home.functions.get(n)
+                if helper is not None and earlier is not None and self._uses_other(home, earlier, helper):
+                    doubtful.add(n)
+            return frozenset(doubtful)
         except RecursionError:
             return frozenset(called)
+
+    def _uses_other(self, home: Place, earlier: Place, helper: Function) -> bool:
+        """A helper that uses what the module did not mean by these names before."""
+        strange = self._modules.plainness(home, base=False).standard("", helper)
+        if strange:
+            strange -= self._modules.plainness(earlier, base=True).standard("", earlier.tree)
+        return bool(strange) or _bound_anew(earlier, home, [helper])
 
     def _split(self, old_path: str, path: str, old: Body, before: Body, now: Unfolded) -> bool:
         """What the test says no more stands in new tests beside it, which nothing keeps from running."""
@@ -192,12 +210,10 @@ class WrittenOut:
         return out
 
 
-def _bound_anew(was: Unfolded, now: Unfolded) -> bool:
-    """Something that the tests took from elsewhere is bound once more than it was by the module itself."""
-    read = {n.id for t in now.trees for n in ast.walk(t) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
-    return any(
-        now.home.binds[n] > max(was.home.binds[n], n not in was.home.imports and not hasattr(builtins, n)) for n in read
-    )
+def _bound_anew(was: Place, now: Place, trees: Iterable[ast.AST]) -> bool:
+    """Something that these take from elsewhere is bound once more than it was by the module itself."""
+    read = {n.id for t in trees for n in ast.walk(t) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+    return any(now.binds[n] > max(was.binds[n], n not in was.imports and not hasattr(builtins, n)) for n in read)
 
 
 def _holds(old: Body, new: Body) -> bool:

@@ -96,9 +96,11 @@ class Plainness:
     def doubtful(self, class_name: str, name: str, *, shadowed: bool) -> bool:
         """A test of this class calls a helper of the tests by this name, and it may be something else."""
         home = self._home
-        defines = any(isinstance(n, Function) and n.name == name for n in home.tree.body)
-        if defines:
-            return shadowed or not self.function(home, name)
+        defined = [n for n in home.tree.body if isinstance(n, Function) and n.name == name]
+        if defined:
+            return (
+                shadowed or not self.function(home, name) or not all(map(self._of_libraries, defined[0].decorator_list))
+            )
         if name in home.imports and home.binds[name]:
             found = self.look(home, home.imports[name])
             if found is not None and found[0].tests:
@@ -136,6 +138,11 @@ class Plainness:
                 found.add(root.id)
         return frozenset(found)
 
+    def _of_libraries(self, mark: ast.expr) -> bool:
+        """A decorator of Python's or of an installed library's."""
+        first = origin_name(mark.func if isinstance(mark, ast.Call) else mark)
+        return self._of_a_library(first) and (first in self._home.imports or builtin(first))
+
     def _of_a_library(self, name: str) -> bool:
         home = self._home
         if not home.binds[name]:
@@ -167,7 +174,8 @@ class Plainness:
         """A module, or one that it takes everything from, has the name or cannot be read. `late`: behind the helper itself,
         where only a module of the tests is believed to bring nothing but what can be seen in it.
         """
-        waiting, seen = [(at, origin)], set()
+        waiting = [(at, origin)]
+        seen: set[str] = set()
         while waiting:
             user, wanted = waiting.pop()
             found = self.look(user, f"{wanted}._" if wanted.strip(".") else f"{wanted}_")
@@ -221,10 +229,10 @@ class Plainness:
             return "anything" if not t.root or t.root == "__main__" or (found is not None and found[0].tests) else ""
         if t.on is On.DOTTED and (not t.root or t.root.endswith(".")):
             return self._begun(t.root)
-        return self._of(p, t.root, spelled=t.on is On.DOTTED)
+        return self._of(p, t.root, t.on)
 
-    def _of(self, p: Place, origin: str, *, spelled: bool) -> str:
-        if not origin.strip(".") or origin.lstrip(".").split(".")[0] in _REACHES:
+    def _of(self, p: Place, origin: str, on: On) -> str:
+        if on is not On.GIVEN and (not origin.strip(".") or origin.lstrip(".").split(".")[0] in _REACHES):
             return "anything"
         whole = self.look(p, f"{origin}._")
         if whole is not None:
@@ -232,10 +240,10 @@ class Plainness:
         found = self.look(p, origin)
         if found is not None:
             at, name = found
-            if not at.tests or name in at.functions:
+            if not at.tests or name in at.functions or (on is On.GIVEN and name not in at.classes):
                 return ""
             return f"{at.path}::{name}" if name in at.classes else "anything"
-        return self._begun(f"{origin}.") if spelled or origin.count(".") > 1 else ""
+        return self._begun(f"{origin}.") if on is On.DOTTED or origin.count(".") > 1 else ""
 
     def _begun(self, text: str) -> str:
         """What a dotted name may reach of which only these parts are known: the tests, or only the code and its libraries."""

@@ -23,6 +23,8 @@ class On(StrEnum):
     """A function, or an object that was made here: nothing that helpers are looked up in."""
     IMPORTED = "imported"
     """What is imported from the dotted name `Touch.root`."""
+    GIVEN = "given"
+    """As `IMPORTED`, handed to something that may set anything on it."""
     DOTTED = "dotted"
     """What the text `Touch.root` names; it may break off after a dot."""
     MODULES = "modules"

@@ -279,7 +279,7 @@ class _Scan:
             for n in _bare(given):
                 on, root = self._root(n, scope)
                 if on in (On.CLASS, On.IMPORTED):
-                    yield Touch("", on, root)
+                    yield Touch("", On.GIVEN if on is On.IMPORTED else on, root)
                 if isinstance(n, ast.Name) and not scope.function and (n.id in self._functions or on is On.IMPORTED):
                     yield Touch(n.id, On.UNKNOWN)
                 if isinstance(n, ast.Subscript) and self._space(n.value, scope) == (On.MODULES, ""):
