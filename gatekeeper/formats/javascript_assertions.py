@@ -7,8 +7,9 @@ makes no other assertion of it. A reading for comparison: what it misreads, it m
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
-from gatekeeper.formats.javascript_reach import State, state, value_end
+from gatekeeper.formats.javascript_reach import State, awaited, state, value_end
 from gatekeeper.formats.javascript_strength import EXACT, GLUE, compared, rank
 from gatekeeper.formats.javascript_tokens import Kind, Token, closing
 from gatekeeper.records import dataclass
@@ -52,8 +53,27 @@ class ScriptAssertion:
         return frozenset(w for w in words if re.match(r"[\"\d/`]", w))
 
 
-def assertions(body: tuple[Token, ...]) -> tuple[ScriptAssertion, ...]:
-    """All assertions of a test's arguments behind its name, in order."""
+@dataclass(frozen=True, slots=True)
+class Delegate:
+    """A function that a test calls and that asserts for it."""
+
+    name: str
+    rank: int
+    """Of its strongest assertion; 0 where something else stands in its place."""
+    later: bool = False
+    """Nothing is asserted before its promise is waited for."""
+    inside: bool = False
+    """It is defined in the test itself, where its assertions are read already."""
+
+
+def assertions(
+    body: tuple[Token, ...], delegate: Callable[[int], Delegate | None] | None = None
+) -> tuple[ScriptAssertion, ...]:
+    """All assertions of a test's arguments behind its name, in order.
+
+    `delegate` says what the name at an index of `body`, which is called there, does for the test; such a call is an
+    assertion of its own, with the matcher `call name`.
+    """
     if len(body) > _MAX_TOKENS:
         return ()
     local = _locals(body)
@@ -66,19 +86,42 @@ def assertions(body: tuple[Token, ...]) -> tuple[ScriptAssertion, ...]:
         if len(out) >= _MAX_ASSERTIONS or token.kind is not Kind.NAME:
             continue
         bare = token.text in _BARE and (not index or body[index - 1].text not in (".", "function"))
+        helper = None
         if not bare and token.text not in ("expect", "assert"):
-            continue
-        made = _read(body, pairs, index, bare=bare)
+            called = delegate is not None and index + 1 in pairs and body[index + 1].text == "("
+            helper = delegate(index) if called and delegate is not None else None
+            if helper is None:
+                continue
+        made = _read(body, pairs, index, bare=bare) if helper is None else _called(body, pairs, index, helper)
         if made is None:
             continue
         subject_range, matcher, expected_ranges, end = made
         subject = _text(body, *subject_range, values, local)
         expected = f"{GLUE},{GLUE}".join(_text(body, a, b, values, local) for a, b in expected_ranges)
-        subject, matcher, expected = compared(*_numbered(subject, matcher, expected))
+        subject, matcher, expected = _numbered(subject, matcher, expected)
         runs, looped = state(body, pairs, opened, index, end, matcher, calls)
-        strength = rank(subject, matcher, expected)
+        if helper is None:
+            subject, matcher, expected = compared(subject, matcher, expected)
+            strength = rank(subject, matcher, expected)
+        else:
+            strength = helper.rank
+            if helper.later and runs is State.LIVE and not awaited(body, index, end):
+                runs = State.UNAWAITED
         out.append(ScriptAssertion(subject, matcher, expected, strength, runs, looped, token.line))
     return tuple(out)
+
+
+CALL = "call "
+"""Before the name of a function that asserts, as the matcher of its call."""
+
+
+def _called(
+    body: tuple[Token, ...], pairs: dict[int, int], index: int, helper: Delegate
+) -> tuple[tuple[int, int], str, list[tuple[int, int]], int]:
+    """As `_read`, for a call of a function that asserts: its first argument is the subject."""
+    end = pairs[index + 1]
+    parts = _split(body, pairs, index + 2, end)
+    return (parts[0] if parts else (0, 0)), CALL + helper.name, parts[1:], end + 1
 
 
 def _read(

@@ -26,6 +26,7 @@ class State(StrEnum):
     CONDITIONAL = "conditional"
     DEAD = "dead"
     UNAWAITED = "unawaited"
+    CAUGHT = "caught"
 
 
 def value_end(body: tuple[Token, ...], pairs: dict[int, int], start: int) -> int:
@@ -57,11 +58,12 @@ def state(
 ) -> tuple[State, bool]:
     """(whether what stands at `index` and ends before `end` runs, whether in a loop); `calls`: names that are called."""
     state, looped = State.LIVE, False
-    before = body[index - 1].text if index else ""
     at = index - 1
     while at >= 0 and body[at].text in ("await", "return", "void"):
         at -= 1
     prior = body[at].text if at >= 0 else ""
+    if prior == "=>" and (name := _opener(body, opened, at + 1)) and name[1:] not in calls:
+        state = State.DEAD
     if prior in ("&&", "||", "??", "?", "else") or (
         prior == ")" and at in opened and body[opened[at] - 1].text in ("if", "while")
     ):
@@ -100,14 +102,40 @@ def state(
         state = _left(body, pairs, opened, start, index) or state
     if outer >= 0:
         state = _left(body, pairs, opened, outer, index) or state
+    if state is State.LIVE and _caught(body, pairs, index, end):
+        state = State.CAUGHT
     promise = any(p in matcher.split(".") for p in _PROMISES) and state is State.LIVE
-    if (
-        promise
-        and before not in ("await", "return", "=>", "(", "[", ",", "=", "yield")
-        and (end >= len(body) or body[end].text != ".")
-    ):
+    if promise and not awaited(body, index, end):
         state = State.UNAWAITED
     return state, looped
+
+
+def awaited(body: tuple[Token, ...], index: int, end: int) -> bool:
+    """Somebody gets the promise of what stands between `index` and `end`."""
+    before = body[index - 1].text if index else ""
+    if before == "." and index > 1:
+        before = body[index - 3].text if index > 2 else ""
+    return before in ("await", "return", "=>", "(", "[", ",", "=", "yield") or (
+        end < len(body) and body[end].text == "."
+    )
+
+
+_TELLS = {"expect", "assert", "throw", "fail", "reject", "done", "next"}
+
+
+def _caught(body: tuple[Token, ...], pairs: dict[int, int], index: int, end: int) -> bool:
+    """Its failure ends in a `catch` that does nothing with it."""
+    if end + 1 < len(body) and body[end].text == "." and body[end + 1].text == "catch" and end + 2 in pairs:
+        said = body[end + 3 : pairs[end + 2]]
+        return not any(t.text in _TELLS for t in said if t.kind is Kind.NAME) and len(said) > 1
+    for start in sorted(a for a, b in pairs.items() if a < index < b and body[a].text == "{")[-_MAX_AROUND:]:
+        if start and body[start - 1].text == "try" and pairs[start] + 1 < len(body) and body[pairs[start] + 1].text == "catch":  # fmt: skip
+            place = pairs[start] + 2
+            place = pairs[place] + 1 if place in pairs and body[place].text == "(" else place
+            said = body[place : pairs.get(place, place)]
+            if place in pairs and not any(t.text in _TELLS for t in said if t.kind is Kind.NAME):
+                return True
+    return False
 
 
 def _first_block(body: tuple[Token, ...]) -> int:

@@ -56,6 +56,8 @@ class ScriptTest:
     """empty, constant or none_expected where the source alone shows that it cannot fail; else nothing."""
     part: tuple[Token, ...] = ()
     """Tokens of the arguments behind its name; none of a suite."""
+    start: int = 0
+    """Index of the first of them in the module."""
 
     @property
     def title(self) -> str:
@@ -159,6 +161,7 @@ def _call(
         swallows=not suite and _swallows(body),
         hollow="" if suite or not rest else _hollow(body),
         part=() if suite else body,
+        start=rest[0][0] if rest else 0,
     )
     callbacks = {t.text for t in body[:24]}
     return end, test, not suite and bool(callbacks & _CONTEXTS)

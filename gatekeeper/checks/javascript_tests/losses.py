@@ -82,6 +82,7 @@ _WHY = {
     State.CONDITIONAL: "runs only under a condition",
     State.DEAD: "never runs",
     State.UNAWAITED: "is not waited for",
+    State.CAUGHT: "fails to no effect, its error is caught",
 }
 
 

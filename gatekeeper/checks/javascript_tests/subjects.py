@@ -10,8 +10,6 @@ from gatekeeper.checks.javascript_tests.project import Project
 from gatekeeper.domain.finding import Finding, finding
 from gatekeeper.domain.ticket import PermitKind
 from gatekeeper.formats.javascript_assertions import assertions
-from gatekeeper.formats.javascript_reach import State
-from gatekeeper.formats.javascript_tests import ScriptTest
 from gatekeeper.formats.javascript_tokens import EXTENSIONS, Kind, Token, closing, tokens
 
 _DOUBLES = {"fn", "stub", "fake", "spy", "mock"}
@@ -162,45 +160,3 @@ def _value_end(found: tuple[Token, ...], pairs: dict[int, int], start: int) -> i
             break
         at = pairs.get(at, at) + 1
     return min(at, len(found))
-
-
-def asserting(project: Project, path: str, old: ScriptTest, now: ScriptTest) -> int:
-    """Strength of the strongest function beside the tests that asserts, and that only the new version calls."""
-    called = {w for w in now.words if w not in old.words and re.fullmatch(r"[A-Za-z_$][\w$]*", w)}
-    source = tokens(project.source(path) or "")
-    best = max((r for n, r in _helpers(source) if n in called), default=0)
-    for name, module in _imported(source).items():
-        if name in called and best < 1 and _is_test(project, path, module):
-            place = posixpath.normpath(posixpath.join(posixpath.dirname(path), module))
-            texts = [project.source(c) for c in (place, *(place + e for e in EXTENSIONS))]
-            best = max([best, *(r for t in texts if t for n, r in _helpers(tokens(t)) if n == name)])
-    return best
-
-
-def _helpers(found: tuple[Token, ...]) -> Iterator[tuple[str, int]]:
-    """(name, strength) of each function that asserts."""
-    pairs = closing(found)
-    for index, token in enumerate(found):
-        if token.kind is not Kind.NAME or index + 2 >= len(found):
-            continue
-        if token.text == "function" and found[index + 1].kind is Kind.NAME:
-            name, start = found[index + 1].text, index + 2
-        elif token.text in ("const", "let", "var") and found[index + 2].text == "=":
-            name, start = found[index + 1].text, index + 3
-        else:
-            continue
-        end = _function_end(found, pairs, start)
-        ranks = [a.rank for a in assertions(found[start:end]) if a.state is State.LIVE]
-        if ranks:
-            yield name, max(ranks)
-
-
-def _function_end(found: tuple[Token, ...], pairs: dict[int, int], start: int) -> int:
-    """Behind the body of a function whose parameters begin at `start` (or `async` before them)."""
-    at = start
-    while at < len(found) and at - start < 8 and found[at].text != "(" and found[at].text != "=>":
-        at += 1
-    at = pairs.get(at, at) + 1
-    while at < len(found) and at - start < 400 and found[at].text not in ("{", ";"):
-        at += 1
-    return pairs.get(at, at) + 1 if at < len(found) and found[at].text == "{" else at

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from gatekeeper.checks.javascript_tests.delegated import delegated, shown
+from gatekeeper.checks.javascript_tests.helpers import Helpers
 from gatekeeper.checks.javascript_tests.losses import losses
 from gatekeeper.checks.javascript_tests.project import Project
-from gatekeeper.checks.javascript_tests.subjects import asserting, mocked
+from gatekeeper.checks.javascript_tests.subjects import mocked
 from gatekeeper.checks.javascript_tests.vanished import SHARE, covered
 from gatekeeper.domain.finding import Finding, finding
 from gatekeeper.domain.ticket import PermitKind
 from gatekeeper.domain.verdict import Effect
-from gatekeeper.formats.javascript_assertions import assertions
+from gatekeeper.formats.javascript_assertions import CALL, assertions
 from gatekeeper.formats.javascript_reach import State
 from gatekeeper.formats.javascript_strength import SNAPSHOT
 from gatekeeper.formats.javascript_tests import ScriptTest
@@ -19,7 +21,10 @@ _FREES = (PermitKind.CHANGE_EXPECTATIONS, PermitKind.REMOVE_FEATURE, PermitKind.
 
 def weakened(project: Project) -> list[Finding]:
     """One finding for each test that proves less than it did."""
-    out = []
+    before_, after_ = Helpers(project, base=True), Helpers(project, base=False)
+    sides = (before_, after_)
+    less = delegated(project, before_, after_)
+    out, told = [f for _, f in less], {n for n, _ in less}
     known = {t.title for p, b, _ in project.changed_scripts if b for t in project.tests(p, base=True)}
     for path, before, after in project.changed_scripts:
         if not before:
@@ -28,12 +33,12 @@ def weakened(project: Project) -> list[Finding]:
         for old in project.tests(path, base=True):
             here = new.get(old.title)
             where, now = (path, here) if here is not None else _moved(project, path, old, known)
-            if now is None or now.body == old.body:
+            if now is None:
                 continue
             ids = [f"{path}::{old.title}"]
             kinds = _FREES if here is not None else (*_FREES, PermitKind.REMOVE_TESTS)
             if not project.permits(kinds, path=path, ids=ids, words=(old.words - now.words).keys()):
-                out += _compared(project, where, old, now)
+                out += _compared(project, sides, (path, old), (where, now), told)
         out += mocked(project, path) if after else []
     return out
 
@@ -46,7 +51,15 @@ def _moved(project: Project, path: str, old: ScriptTest, known: set[str]) -> tup
     return alike[0] if len(alike) == 1 else (path, None)
 
 
-def _compared(project: Project, path: str, old: ScriptTest, now: ScriptTest) -> list[Finding]:
+def _compared(
+    project: Project,
+    sides: tuple[Helpers, Helpers],
+    was: tuple[str, ScriptTest],
+    is_: tuple[str, ScriptTest],
+    told: set[str],
+) -> list[Finding]:
+    (source, old), (path, now) = was, is_
+    before, after = sides
     key = f"{path}::{old.title}"
     if now.swallows and not old.swallows:
         message = f"{key} catches its own failing assertions now."
@@ -57,27 +70,28 @@ def _compared(project: Project, path: str, old: ScriptTest, now: ScriptTest) -> 
         return {a.key for t in others for a in assertions(t.part) if a.state is State.LIVE}
 
     said = frozenset(f'"{w}"' for w in now.words) | frozenset(now.words)
-    found = losses(
-        assertions(old.part), assertions(now.part), elsewhere, lambda: asserting(project, path, old, now), said
-    )
+    own = after.of(path, now)
+
+    def delegates() -> int:
+        fresh = [
+            a.rank
+            for a in own
+            if a.state is State.LIVE and a.matcher.startswith(CALL) and a.matcher.removeprefix(CALL) not in old.words
+        ]
+        return max([after.inner(path, now), *fresh])
+
+    first_ = before.of(source, old)
+    found = [f for f in losses(first_, own, elsewhere, delegates, said) if f.was.matcher.removeprefix(CALL) not in told]
     if not found:
         return []
     first = found[0]
-    was = _shown(first.was.subject, first.was.matcher, first.was.expected)
+    what = shown(first.was)
     line = first.now.line if first.now is not None else now.line
     if first.code == "ASSERTION_REMOVED" or first.now is None:
         more = f" and {len(found) - 1} more." if found[1:] else "."
-        return [finding("ASSERTION_REMOVED", f"{key} no longer asserts {was}{more}", path=path, line=line, key=key)]
+        return [finding("ASSERTION_REMOVED", f"{key} no longer asserts {what}{more}", path=path, line=line, key=key)]
     if first.code == "ASSERTION_UNREACHABLE":
-        return [finding(first.code, f"{key}: {was} {first.why} now.", path=path, line=line, key=key)]
-    is_ = _shown(first.now.subject, first.now.matcher, first.now.expected)
+        return [finding(first.code, f"{key}: {what} {first.why} now.", path=path, line=line, key=key)]
     effect = Effect.ASKS if first.now.rank == SNAPSHOT else None
-    message = f"{key}: {was} became {is_}, which holds for more."
+    message = f"{key}: {what} became {shown(first.now)}, which holds for more."
     return [finding(first.code, message, path=path, line=line, key=key, effect=effect)]
-
-
-def _shown(subject: str, matcher: str, expected: str) -> str:
-    parts = [p.replace("\x1f", "")[:80] for p in (subject, expected)]
-    if matcher.startswith("assert"):
-        return f"{matcher}({', '.join(p for p in parts if p)})"
-    return f"expect({parts[0]}).{matcher}({parts[1]})"
