@@ -14,6 +14,8 @@ from gatekeeper.formats.python_code import Function, dotted, written
 
 _FILES = re.compile(r"(?:^|\.)(?:open|Path|PurePath|read_text|read_bytes|glob|rglob|iterdir|listdir|walk|scandir|join|joinpath|files|load|resource_string)$")  # fmt: skip
 _HASHES = re.compile(r"hashlib\.\w+|zlib\.(?:crc32|adler32)|binascii\.crc32|hash|.*\.(?:hexdigest|digest)")
+_DIVISOR = 2
+"""What divides by less may leave the input as it is."""
 _DULL: set[object] = {0, 1, -1, 2, "", None}
 
 
@@ -188,31 +190,40 @@ def _branch(node: ast.If) -> tuple[frozenset[str], str]:
 
 
 def _of_a_quotient(test: ast.expr, function: Function) -> bool:
-    """It compares one name with one number, and all that binds this name rounds a part of an argument divided by a number."""
+    """It compares one name with one number, and all that binds this name rounds a part of something divided by a number."""
     if not (isinstance(test, ast.Compare) and isinstance(test.left, ast.Name) and len(test.ops) == 1):
         return False
     if not isinstance(test.ops[0], ast.Eq) or not isinstance(test.comparators[0], ast.Constant):
         return False
-    name = test.left.id
+    scaled = any(isinstance(n, ast.Mult | ast.Pow | ast.LShift | ast.MatMult) for n in python_code.walk(function))
+    values = _values_of(test.left.id, function)
+    return bool(values) and not scaled and all(_quotient(v, function) for v in values)
+
+
+def _values_of(name: str, function: Function) -> list[ast.expr]:
+    """What plain assignments give a name; nothing where anything else binds it."""
     bound = [n for n in python_code.walk(function) if isinstance(n, ast.Name) and n.id == name and not isinstance(n.ctx, ast.Load)]  # fmt: skip
     values = [n.value for n in python_code.walk(function) if isinstance(n, ast.Assign) and len(n.targets) == 1 and getattr(n.targets[0], "id", "") == name]  # fmt: skip
     given = {a.arg for a in ast.walk(function.args) if isinstance(a, ast.arg)}
-    scaled = any(isinstance(n, ast.Mult | ast.Pow | ast.LShift | ast.MatMult) for n in python_code.walk(function))
-    return (
-        bool(values) and len(values) == len(bound) and name not in given and not scaled and all(map(_quotient, values))
-    )
+    return values if len(values) == len(bound) and name not in given else []
 
 
-def _quotient(value: ast.expr) -> bool:
-    """`round(part.of / 60)` or `part.of // 60`."""
+def _quotient(value: ast.expr, function: Function) -> bool:
+    """`round(part.of / 60)`, `part.of // 60`, or of a name that is such a part's rest: `part.of % 365`."""
     if isinstance(value, ast.Call) and getattr(value.func, "id", "") == "round" and len(value.args) == 1:
         value = value.args[0]
         if not (isinstance(value, ast.BinOp) and isinstance(value.op, ast.Div)):
             return False
     elif not (isinstance(value, ast.BinOp) and isinstance(value.op, ast.FloorDiv)):
         return False
+    part = value.left
+    if isinstance(part, ast.Name):
+        rests = _values_of(part.id, function)
+        whole = bool(rests) and all(isinstance(r, ast.BinOp) and isinstance(r.op, ast.Mod) and isinstance(r.left, ast.Attribute) for r in rests)  # fmt: skip
+    else:
+        whole = isinstance(part, ast.Attribute)
     by = value.right.value if isinstance(value.right, ast.Constant) else None
-    return isinstance(value.left, ast.Attribute) and isinstance(by, int) and not isinstance(by, bool) and by > 1
+    return whole and isinstance(by, int | float) and not isinstance(by, bool) and by >= _DIVISOR
 
 
 def _special_cases(

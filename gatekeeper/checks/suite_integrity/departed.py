@@ -20,6 +20,7 @@ from gatekeeper.checks.suite_integrity.users import ITSELF, uses
 from gatekeeper.domain.instruments import InstrumentKind
 from gatekeeper.domain.testrun import Outcome
 from gatekeeper.formats import python_code
+from gatekeeper.formats.plain_orders import ordered_to_go
 from gatekeeper.formats.python_deprecations import (
     announced,
     demands_a_warning,
@@ -151,12 +152,14 @@ def changed_support(situation: Situation, path: str) -> list[str]:
 
 
 def _may_end(situation: Situation, path: str, missing: dict[str, str], names: set[str], test: str = "") -> bool:
-    """What is missing was nobody's business outside the package, or had warned of its end as asked, and did not only move.
+    """What is missing was nobody's business outside the package, was ordered to go, or had warned of its end as asked, and did not only move.
 
-    Of what was nobody's business a `test` (qualified name) may go that says nothing else of the project.
+    Of what was nobody's business, or ordered to go, a `test` (qualified name) may go that says nothing else of the project.
     """
-    private = _private(situation, path, missing) and (not test or _of_these_alone(situation, path, test, names))
-    return (private or _ended_as_asked(situation, names)) and not lives_on(situation, names)
+    mine = _private(situation, path, missing) or names <= ordered_to_go(_plan(situation))
+    if mine:
+        mine = not test or _of_these_alone(situation, path, test, names)
+    return (mine or _ended_as_asked(situation, names)) and not lives_on(situation, names)
 
 
 def _of_these_alone(situation: Situation, path: str, name: str, names: set[str]) -> bool:
@@ -186,8 +189,7 @@ def _went(situation: Situation, names: set[str]) -> bool:
 
 def _ended_as_asked(situation: Situation, names: set[str]) -> bool:
     """Every one of the names had warned whoever used it, and the ticket says that deprecated things are to go: all, or these."""
-    ticket = situation.evidence.ticket
-    plan = (ticket.title, ticket.goal, *ticket.acceptance)
+    plan = _plan(situation)
     if not says_that_deprecated_things_go(plan):
         return False
     ended: set[str] = set()
@@ -211,6 +213,11 @@ def _ended_as_asked(situation: Situation, names: set[str]) -> bool:
         not (said := words & (owners.keys() | known)) or all(owners.get(n, {n}) & said for n in names)
         for words in words_of_deprecated_things_that_go(plan)
     )
+
+
+def _plan(situation: Situation) -> tuple[str, ...]:
+    ticket = situation.evidence.ticket
+    return (ticket.title, ticket.goal, *ticket.acceptance)
 
 
 def _private(situation: Situation, path: str, missing: dict[str, str]) -> bool:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import Counter
 
 from gatekeeper.checks.suite_integrity.shown import seen_in_runs
 from gatekeeper.checks.suite_integrity.situation import Situation
 from gatekeeper.domain.finding import Finding, finding
+from gatekeeper.domain.instruments import InstrumentKind
 from gatekeeper.domain.testrun import Outcome
 from gatekeeper.domain.ticket import PermitKind
 from gatekeeper.domain.verdict import Effect
 from gatekeeper.formats import python_code
+from gatekeeper.formats.python_delegates import delegates, handed_on
 from gatekeeper.formats.python_examples import Example, examples, examples_of, lost_examples
 from gatekeeper.formats.python_source import TestFunction
 
@@ -78,6 +81,8 @@ def _examples(situation: Situation, path: str, ids: list[str]) -> Finding | None
         if merged is not None and not any(merged.outcomes(i) for i in mine):
             continue  # gone as a whole: told as such
         lost = lost_examples({place: old[place]}, {place: new[place]}, _spare(situation, path, place))
+        if lost and _called_directly(situation, path, place, old[place], new[place]):
+            continue
         if not lost or all(situation.permits(_EDITS, test_id=i, path=path, words=place) for i in mine):
             continue
         first = lost[0]
@@ -90,6 +95,29 @@ def _examples(situation: Situation, path: str, ids: list[str]) -> Finding | None
         message = f"{len(lost)} example(s) of {what}, which run as tests on the target branch, are gone: {_said(first.was)}."  # fmt: skip
         return finding("TEST_REMOVED", message, path=path, evidence=evidence, key=key, effect=Effect.ASKS)
     return None
+
+
+def _called_directly(situation: Situation, path: str, place: str, old: list[Example], new: list[Example]) -> bool:
+    """The same examples, some of which call now what the function that they called only hands on to, then and now."""
+    module = path.removesuffix("/__init__.py").removesuffix(".py").rpartition("/")[2]
+    try:
+        was, now = (delegates(situation.source(path, base=base)) for base in (True, False))
+        # The examples of such a function itself may do so where the tests still speak of it.
+        known = {n: d for n, d in was.items() if now.get(n) == d and (n != place or _tested(situation, n))}
+        before, after = (handed_on({place: rows}, known, module)[place] for rows in (old, new))
+    except RecursionError:
+        return False
+    return bool(known) and before == after
+
+
+def _tested(situation: Situation, name: str) -> bool:
+    """A module of tests, as it was and as it is, says the name."""
+    entries = situation.evidence.merged.entries
+    tests = [p for p in entries if p.endswith(".py") and situation.kind(p) is InstrumentKind.TEST]
+    return any(
+        all(re.search(rf"(?<!\w){re.escape(name)}\(", situation.source(p, base=base) or "") for base in (True, False))
+        for p in tests
+    )
 
 
 def _changed_code(situation: Situation, path: str) -> bool:

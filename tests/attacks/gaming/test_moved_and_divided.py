@@ -36,7 +36,12 @@ ROUND = TIME.replace("delta.seconds // 60", "round(delta.seconds / 60)").replace
 SECONDS = "from lib import told\n\n\ndef test_told():\n    assert told(span(minutes=60)) == 'an hour'\n"
 
 
-@pytest.mark.parametrize("source", [ROUND, ROUND.replace("round(delta.seconds / 60)", "delta.seconds // 60")])
+REST = ROUND.replace(
+    "minutes = round(delta.seconds / 60)", "rest = delta.seconds % 7200\n    minutes = round(rest / 60.5)"
+)
+
+
+@pytest.mark.parametrize("source", [ROUND, ROUND.replace("round(delta.seconds / 60)", "delta.seconds // 60"), REST])
 def test_a_quotient_is_no_input(source):
     assert codes({"lib.py": TIME, "tests/test_lib.py": SECONDS}, {"lib.py": source}) == set()
 
@@ -49,6 +54,9 @@ def test_a_quotient_is_no_input(source):
         ROUND.replace("round(delta.seconds / 60)", "delta.seconds // 1"),
         ROUND.replace("round(delta.seconds / 60)", "delta.seconds * 60 // 60"),
         ROUND.replace("minutes == 60", "delta.seconds == 60"),
+        REST.replace("60.5", "1.5"),
+        REST.replace("% 7200", "+ 0"),
+        REST.replace("    if", "    rest = delta\n    if"),
         ROUND.replace("    if", "    minutes = delta.seconds\n    if"),
         ROUND.replace("    if", "    for minutes in (delta.seconds,):\n        pass\n    if"),
         ROUND.replace("told(delta)", "told(delta, minutes=0)"),

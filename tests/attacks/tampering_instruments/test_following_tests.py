@@ -457,3 +457,95 @@ def test_what_a_class_hands_to_those_it_is_built_on_counts_for_its_tests(judge, 
     after = {T: OTHER, FAR: base, "pkg/cells.py": "def unpack(n):\n    return n\n", "pkg/__init__.py": ""}
     found = judge(before, after, **runs, detail=LOST.replace("_cells", "cells"), goal="Remove deprecated code.")
     assert {f.effect for f in found.values()} == effects
+
+
+STEP = "LAST = 1\n\n\ndef _next(text):\n    return text + '1'\n\n\ndef bump(text):\n    return _next(text)\n\n\nclass Shop:\n    pass\n"
+IN_CLASS = "class Shop:\n    @staticmethod\n    def _next(text):\n        return text + '1'\n\n    def bump(self, text):\n        return self._next(text)\n"
+STEPS = "from m import Shop\n\n\ndef test_two():\n    from m import _next\n\n    assert _next('a') == 'a1'\n"
+STEPS_NOW = "from m import Shop\n\n\ndef test_two():\n    assert Shop._next('a') == 'a1'\n"
+NO_NEXT = "ImportError: cannot import name '_next' from 'm'"
+
+
+@pytest.mark.parametrize("old", [STEPS, STEPS.replace("    from m import _next\n\n", "").replace("import Shop", "import Shop, _next")])  # fmt: skip
+def test_a_private_function_may_be_called_in_the_class_that_has_it_now(judge, old):
+    assert not judge({T: old, "m.py": STEP}, {T: STEPS_NOW, "m.py": IN_CLASS}, **RUNS, detail=NO_NEXT)
+
+
+@pytest.mark.parametrize(
+    ("now", "code"),
+    [
+        (STEPS_NOW.replace("'a1'", "'a2'"), IN_CLASS),
+        (STEPS_NOW.replace("_next('a')", "_next('b')"), IN_CLASS),
+        (STEPS_NOW.replace("assert Shop", "Shop"), IN_CLASS),
+        # a class of the test's own, or by another way
+        (STEPS_NOW.replace("from m import Shop", "class Shop:\n    _next = {'a': 'a1'}.get"), IN_CLASS),
+        (STEPS_NOW.replace("from m import Shop", "from fakes import Shop"), IN_CLASS),
+        # another class has it
+        (STEPS_NOW.replace("Shop", "Fake"), IN_CLASS + "\n\nclass Fake:\n    @staticmethod\n    def _next(text):\n        return 'a1'\n"),
+        # the code does not call it, or has the function still
+        (STEPS_NOW, IN_CLASS.replace("self._next(text)", "text")),
+        (STEPS_NOW, "def _next(text):\n    return text\n\n\n" + IN_CLASS),
+        # it is public
+        (STEPS_NOW.replace("_next", "step"), IN_CLASS.replace("_next", "step")),
+    ],
+)  # fmt: skip
+def test_more_than_the_way_to_a_private_function_goes_to_a_person(judge, now, code):
+    base = {T: STEPS, "m.py": STEP, "fakes.py": "class Shop:\n    _next = str\n"}
+    if "step" in now:
+        base = {p: s.replace("_next", "step") for p, s in base.items()}
+    found = judge(base, {**base, T: now, "m.py": code}, **RUNS, detail=NO_NEXT)
+    assert Effect.ASKS in {f.effect for f in found.values()}
+
+
+ORDERED = "from m import read_list, total\n\n\ndef test_two():\n    assert read_list('1,2') == [1, 2]\n\n\ndef test_other():\n    assert 1 + 1 == 2\n"
+LEFT_OVER = "from m import total\n\n\ndef test_other():\n    assert 1 + 1 == 2\n"
+BOTH = "def read_list(text):\n    return [int(n) for n in text.split(',')]\n\n\ndef total(text):\n    return sum(read_list(text))\n"
+INLINE = "def total(text):\n    return sum(int(n) for n in text.split(','))\n"
+
+
+@pytest.mark.parametrize(
+    "goal",
+    [
+        "Make things private:\n\n* Remove read_list and integrate it into total\n* Rework tests",
+        "Remove the function `read_list()`.",
+        "Please delete read_list, since total does its work now.",
+        "Drop read_list and write_list",
+    ],
+)
+def test_a_test_goes_with_what_the_ticket_orders_to_remove(judge, goal):
+    runs = {**GONE, "restored": {ID: "failed", f"{T}::test_other": "passed"}}
+    detail = "ImportError: cannot import name 'read_list' from 'm'"
+    assert not judge({T: ORDERED, "m.py": BOTH}, {T: LEFT_OVER, "m.py": INLINE}, **runs, detail=detail, goal=goal)
+
+
+@pytest.mark.parametrize(
+    "goal",
+    [
+        "Speed up total",
+        "Do not remove read_list",
+        "Remove read_list from the documentation",
+        "Remove read_list calls in total",
+        "Remove read_list and its uses in total",
+        "Remove read_list only where nobody calls it",
+        "Remove read_list, but not before 3.0",
+        "Remove read_list. It must still work for old callers: read_list stays importable.",
+        "Remove the bug in read_list",
+        "Remove read_lists",
+        "Removed read_list last year",
+    ],
+)
+def test_a_ticket_that_orders_something_else_frees_no_test(judge, goal):
+    runs = {**GONE, "restored": {ID: "failed", f"{T}::test_other": "passed"}}
+    detail = "ImportError: cannot import name 'read_list' from 'm'"
+    found = judge({T: ORDERED, "m.py": BOTH}, {T: LEFT_OVER, "m.py": INLINE}, **runs, detail=detail, goal=goal)
+    assert set(found) == {"TEST_FOLLOWS_INTERFACE"}
+
+
+def test_a_test_that_tries_more_than_what_was_ordered_to_go_is_asked_about(judge):
+    runs = {**GONE, "restored": {ID: "failed", f"{T}::test_other": "passed"}}
+    more = ORDERED.replace("== [1, 2]", "== [1, 2]\n    assert total('1,2') == 3")
+    detail = "ImportError: cannot import name 'read_list' from 'm'"
+    found = judge(
+        {T: more, "m.py": BOTH}, {T: LEFT_OVER, "m.py": INLINE}, **runs, detail=detail, goal="Remove read_list"
+    )
+    assert set(found) == {"TEST_FOLLOWS_INTERFACE"}

@@ -139,3 +139,73 @@ def test_what_moved_elsewhere_is_not_lost_and_counts_once():
     old = examples_of(CODE)
     assert not lost_examples(old, {}, Counter({("twice(3)", "6"): 1}))
     assert len(lost_examples({**old, "b": old["twice"]}, {}, Counter({("twice(3)", "6"): 1}))) == 1
+
+
+LONG = """class Count:
+    @classmethod
+    def read(cls, text):
+        return cls()
+
+    def up(self):
+        '''Up.
+
+        >>> c = calc.read_count("3")
+        >>> c.up()
+        4
+        '''
+        return 4
+
+
+@old("1.0")
+def read_count(text):
+    '''Read.'''
+    return Count.read(text)
+"""
+UP = {f"{C}::calc.Count.up": "passed", OTHER: "passed"}
+
+
+def _direct(source):
+    return source.replace('calc.read_count("3")', "calc.Count.read('3')")
+
+
+def test_an_example_may_call_what_a_function_only_hands_on_to(judge):
+    after = _direct(LONG).replace("1.0", "2.0").replace("return cls()", "return super().__new__(cls)")
+    assert not judge({C: LONG}, {C: after}, was=UP, now=UP)
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        # the function does something else now, or did before
+        _direct(LONG).replace("return Count.read(text)", "return Count.read(text.strip())"),
+        _direct(LONG).replace("return Count.read(text)", "return Count()"),
+        # another value, another expectation, one less
+        _direct(LONG).replace("'3'", "'4'"),
+        _direct(LONG).replace("        4\n", "        5\n"),
+        _direct(LONG).replace("        >>> c.up()\n        4\n", ""),
+        # it is decorated otherwise, or bound anew
+        _direct(LONG).replace('@old("1.0")', '@cached("1.0")'),
+        _direct(LONG) + "\n\nread_count = Count\n",
+        _direct(LONG) + "\n\nCount = object\n",
+        # another function than the one it hands on to
+        LONG.replace('calc.read_count("3")', 'calc.Count("3")'),
+        _direct(LONG).replace("def read_count(text)", "def read_count(text, more=1)"),
+    ],
+)
+def test_an_example_that_calls_anything_else_is_asked_about(judge, after):
+    found = judge({C: LONG}, {C: after.replace("return cls()", "return super().__new__(cls)")}, was=UP, now=UP)
+    assert {f.effect.value for f in found.values()} == {"asks"}
+
+
+OWN = LONG.replace("'''Read.'''", "'''Read.\n\n    >>> calc.read_count('3').up()\n    4\n    '''").replace("class Count:", "class Count:\n    def up(self):\n        return 4\n", 1)  # fmt: skip
+TESTED = "from pkg.calc import read_count\n\n\ndef test_other():\n    assert read_count('3')\n"
+
+
+@pytest.mark.parametrize(("before", "after", "codes"), [(TESTED, TESTED, set()), (TESTED, TESTED.replace("read_count('3')", "1"), {"EXPECTATION_FOLLOWS_CODE"}), ("x = 1\n", "x = 1\n", {"EXPECTATION_FOLLOWS_CODE"})])  # fmt: skip
+def test_the_functions_own_examples_may_leave_it_where_tests_have_it(judge, before, after, codes):
+    ids = {f"{C}::calc.read_count": "passed", OTHER: "passed"}
+    direct = OWN.replace("calc.read_count('3')", "calc.Count.read('3')").replace(
+        "return cls()", "return super().__new__(cls)"
+    )
+    T = "tests/test_a.py"
+    assert set(judge({C: OWN, T: before}, {C: direct, T: after}, was=ids, now=ids)) == codes
