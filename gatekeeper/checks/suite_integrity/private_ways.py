@@ -25,13 +25,15 @@ def called_in_its_class(situation: Situation, path: str, name: str) -> bool:
 
 def _called_there(situation: Situation, path: str, name: str) -> bool:
     old, new = situation.definition(path, name, base=True), situation.definition(path, name)
-    trees = [python_code.parse(situation.source(path, base=base)) for base in (True, False)]
-    if not isinstance(old, _FUNCTION) or not isinstance(new, _FUNCTION) or trees[0] is None or trees[1] is None:
+    before, after = (python_code.parse(situation.source(path, base=base)) for base in (True, False))
+    if not isinstance(old, _FUNCTION) or not isinstance(new, _FUNCTION) or before is None or after is None:
         return False
     moved = _moved(situation)
     was, now = _Bare(moved), _Bare(moved)
-    origins = [python_code.imports(t) for t in trees]
-    plain = was.function(old, origins[0], situation), now.function(new, origins[1], situation)
+    plain = (
+        was.function(old, python_code.imports(before), situation),
+        now.function(new, python_code.imports(after), situation),
+    )
     return (
         bool(was.bare)
         and was.bare == now.classes
