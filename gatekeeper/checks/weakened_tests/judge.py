@@ -49,6 +49,7 @@ def check(evidence: Evidence) -> tuple[Finding, ...]:
     for path, module in after.items():
         old = before.get(path)
         out += _module(evidence, proof, path, old, module)
+        out += _replaced(evidence, proof, path)
     out += _moved(evidence, proof, before, after)
     out += doubled(evidence, before, after)
     return tuple(out[:_MAX_FINDINGS])
@@ -87,6 +88,12 @@ def _module(
             if any(a.kind is not Kind.CONSTANT and a.state.value == "conditional" for a in new.assertions):
                 continue
             yield _finding("TEST_CANNOT_FAIL", path, name, new.line, "(a new test)", new.assertions[0].text)
+
+
+def _replaced(evidence: Evidence, proof: Proof, path: str) -> Iterator[Finding]:
+    for name, now in dict(proof.written_out.rebound_by(path)).items():
+        if not _permitted(evidence, path, name):
+            yield _finding("ASSERTION_SWALLOWED", path, name, 1, f"with {name}", now)
 
 
 def _pair(

@@ -112,7 +112,7 @@ def _modules(path: str, origin: str) -> Iterable[str]:
         return
     for _ in range(max(dots - 1, 0)):
         folder = posixpath.dirname(folder)
-    for root in (folder,) if dots else (folder, ""):
+    for root in (folder,) if dots else (folder, "", "src"):
         yield posixpath.join(root, f"{module}.py") if module else posixpath.join(root, "__init__.py")
         if module:
             yield posixpath.join(root, module, "__init__.py")

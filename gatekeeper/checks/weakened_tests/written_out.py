@@ -13,6 +13,7 @@ from functools import cached_property
 
 from gatekeeper.checks.weakened_tests.compare import Loss, losses
 from gatekeeper.checks.weakened_tests.modules import Modules
+from gatekeeper.checks.weakened_tests.rebound import rebound
 from gatekeeper.checks.weakened_tests.stand_ins import as_strong, faked
 from gatekeeper.domain.evidence import Evidence
 from gatekeeper.domain.instruments import Instruments
@@ -122,6 +123,13 @@ class WrittenOut:
             return frozenset(doubtful)
         except RecursionError:
             return frozenset(called)
+
+    def rebound_by(self, path: str) -> list[tuple[str, str]]:
+        """(name, what stands for it now) of what tests assert with and the module at `path` replaces."""
+        try:
+            return list(rebound(self._modules, path))
+        except RecursionError:
+            return []
 
     def _uses_other(self, home: Place, earlier: Place, helper: Function) -> bool:
         """A helper that uses what the module did not mean by these names before."""

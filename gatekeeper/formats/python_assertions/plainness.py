@@ -22,13 +22,13 @@ _REACHES = frozenset({"sys", "builtins", "gc", "inspect", "importlib", "ctypes",
 _STANDARD = frozenset({"raises", "warns", "approx", "subTest", "fail", "isclose", "allclose", "suppress"})
 JUDGES = frozenset({"pytest", "unittest", "raises", "warns", "approx", "contextlib", "suppress"})
 """Names that the reading of assertions takes for what the test libraries mean by them."""
-_HOOKS = frozenset(
+HOOKS = frozenset(
     {"run", "__call__", "debug", "fail", "failureException", "subTest", "addTypeEqualityFunc", "_type_equality_funcs",
      "_callTestMethod", "_callSetUp", "_baseAssertEqual", "_getAssertEqualityFunc", "_formatMessage", "assertMultiLineEqual",
      "assertSequenceEqual", "assertListEqual", "assertTupleEqual", "assertSetEqual", "assertDictEqual"}
 )  # fmt: skip
 """Attributes of a test case on which its assertions rest."""
-_LIBRARY = frozenset(
+LIBRARY = frozenset(
     f"assert{n}" for n in (
         "Equal", "Equals", "NotEqual", "NotEquals", "True", "False", "Is", "IsNot", "IsNone", "IsNotNone", "In", "NotIn",
         "IsInstance", "NotIsInstance", "Raises", "RaisesRegex", "RaisesRegexp", "Warns", "WarnsRegex", "Logs", "NoLogs",
@@ -69,7 +69,7 @@ class Plainness:
         """`self.name` of a test of this class is what the test library defines, and it rests on nothing else."""
         if not class_name:
             return True
-        wanted = _HOOKS | {name}
+        wanted = HOOKS | {name}
         for _, node in lineage(self._home, class_name, self.look):
             if wanted & {n for n, _ in bound_names(node.body)}:
                 return False
@@ -128,22 +128,23 @@ class Plainness:
                 own = any(
                     name in {n for n, _ in bound_names(c.body)} for _, c in lineage(self._home, class_name, self.look)
                 )
-                library = name in _STANDARD or name in _LIBRARY
+                library = name in _STANDARD or name in LIBRARY
                 if library and (own or not self.inherited(class_name, name)):
                     found.add(f"self.{name}")
             elif root.id in local:
                 if root.id in JUDGES or root is call.func:
                     found.add(f"{root.id} of the test itself")
-            elif (root.id in JUDGES or name in _STANDARD) and not self._of_a_library(root.id):
+            elif (root.id in JUDGES or name in _STANDARD) and not self.of_a_library(root.id):
                 found.add(root.id)
         return frozenset(found)
 
     def _of_libraries(self, mark: ast.expr) -> bool:
         """A decorator of Python's or of an installed library's."""
         first = origin_name(mark.func if isinstance(mark, ast.Call) else mark)
-        return self._of_a_library(first) and (first in self._home.imports or builtin(first))
+        return self.of_a_library(first) and (first in self._home.imports or builtin(first))
 
-    def _of_a_library(self, name: str) -> bool:
+    def of_a_library(self, name: str) -> bool:
+        """The name is what Python or an installed library means by it."""
         home = self._home
         if not home.binds[name]:
             return not self._by_star(home, name, 0) and name not in home.imports
@@ -195,7 +196,7 @@ class Plainness:
     def _module_touched(self, at: Place, name: str) -> bool:
         for p in self._near:
             for t in p.touches:
-                if t.name in (name, "") and self._reach(p, t) in ("anything", at.path, self._home.path):
+                if t.name in (name, "") and self.reach(p, t) in ("anything", at.path, self._home.path):
                     return True
         return False
 
@@ -211,12 +212,12 @@ class Plainness:
             for t in p.touches:
                 if t.name not in (name, ""):
                     continue
-                reach = self._reach(p, t)
+                reach = self.reach(p, t)
                 if reach == "anything" or reach in mine or (not t.name and reach in paths):
                     return False
         return True
 
-    def _reach(self, p: Place, t: Touch) -> str:
+    def reach(self, p: Place, t: Touch) -> str:
         """The word anything, the path of a module, `path::class` of a class, or an empty text for nothing that a helper is looked up in."""
         if t.on is On.UNKNOWN:
             return "anything"

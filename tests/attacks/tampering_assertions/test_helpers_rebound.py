@@ -289,3 +289,50 @@ def test_what_the_base_rebound_already_is_no_news() -> None:
     assert (
         codes({T: NEW + more}, {T: NEW.replace('        self.assertNoRoute("/no")\n', "        pass\n") + more}) != []
     )
+
+
+OVERRIDES = "    def assertEqual(self, first, second, msg=None):\n        {0}\n\n"
+UNEDITED = {
+    "assertEqual overridden": ({T: OLD}, {T: OLD + OVERRIDES.format("pass")}),
+    "assertEqual handed on otherwise": ({T: OLD}, {T: OLD + OVERRIDES.format("super().assertEqual(first, first)")}),
+    "assertEqual overridden in a mixin": ({T: OLD}, {T: OLD.replace("class TestR", "class Quiet:\n    assertEqual = print\n\n\nclass TestR").replace("(unittest", "(Quiet, unittest")}),
+    "assertEqual overridden in a mixin of another module": (
+        {T: OLD},
+        {T: OLD.replace("import kit\n", "import kit\nfrom tests.support import Quiet\n").replace("(unittest", "(Quiet, unittest"), S: "class Quiet:\n    assertEqual = print\n"},
+    ),
+    "assertEqual set": ({T: OLD}, {T: OLD + "\nTestRouter.assertEqual = print\n"}),
+    "assertEqual of the library set": ({T: OLD}, {C: "import unittest\n\nunittest.TestCase.assertEqual = print\n"}),
+    "assertEqual of the library patched": ({T: OLD}, {C: PATCH.format("monkeypatch.setattr('unittest.TestCase.assertEqual', print)")}),
+    "raises of the library set": ({T: RAISES}, {C: "import contextlib\nimport pytest\n\npytest.raises = contextlib.suppress\n"}),
+    "raises of the tests' own": ({T: RAISES}, {T: RAISES.replace("import pytest", "from tests import support as pytest"), S: "from contextlib import suppress as raises\n"}),
+    "failures that skip": ({T: OLD}, {T: OLD.replace("    def setUp", "    failureException = unittest.SkipTest\n\n    def setUp")}),
+    "a function bound again": ({T: NEW_F}, {T: NEW_F + "\nfrom kit import nothing as assert_up\n"}),
+    "a function set": ({T: NEW_F}, {T: NEW_F + "\nsys.modules[__name__].assert_up = print\n"}),
+    "a function patched by conftest": ({T: NEW_F}, {C: PATCH.format("monkeypatch.setattr('tests.test_kit.assert_up', print)")}),
+    "a method set": ({T: NEW}, {T: NEW + "\nTestRouter.assertRoute = print\n"}),
+    "a method patched by conftest": ({T: NEW}, {C: PATCH.format("monkeypatch.setattr('tests.test_kit.TestRouter.assertRoute', print)")}),
+    "a function of another module set": ({T: APART.format("", ""), S: SUPPORT}, {C: "from tests import support\n\nsupport.assert_up = print\n"}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", UNEDITED)
+def test_what_unedited_tests_assert_with_is_not_replaced_silently(name: str) -> None:
+    old, new = UNEDITED[name]
+    assert codes(dict(old), dict(new)) != []
+
+
+UNEDITED_HONEST = {
+    "assertEqual that hands on": ({T: OLD}, {T: OLD + OVERRIDES.format("super().assertEqual(first, second, 'more words')")}),
+    "an override that was there": ({T: OLD + OVERRIDES.format("pass")}, {T: OLD + OVERRIDES.format("pass") + "    def test_more(self):\n        self.assertTrue(kit.run(1, 2))\n"}),
+    "a further assertion": ({T: OLD}, {T: OLD + "    def assertShape(self, shape):\n        self.assertTrue(shape)\n"}),
+    "a fake of the same attribute": ({T: NEW_F}, {T: NEW_F + "\n\nclass Thing:\n    def __init__(self):\n        self.assert_up = 1\n\n\ndef test_more():\n    assert run(3, Thing()) == 'up'\n"}),
+    "something of the code patched": ({T: NEW_F}, {C: PATCH.format("monkeypatch.setattr('kit.assert_up', print)")}),
+    "computed attributes": ({T: NEW_F}, {C: "def fill(thing, **more):\n    for n in more:\n        setattr(thing, n, more[n])\n"}),
+    "another library's raises": ({T: RAISES}, {T: RAISES.replace("import pytest", "from pytest import raises").replace("pytest.raises", "raises")}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", UNEDITED_HONEST)
+def test_what_replaces_nothing_that_tests_assert_with_passes(name: str) -> None:
+    old, new = UNEDITED_HONEST[name]
+    assert codes(dict(old), dict(new)) == []
