@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from functools import lru_cache
 
+from gatekeeper.formats.go_calls import called, idle_parts, loses_t, wrapping
 from gatekeeper.formats.go_tokens import Token, build_constraint, closing, tokens
 from gatekeeper.records import dataclass, field
 
@@ -23,6 +25,18 @@ _FAILS = {"Error", "Errorf", "Fatal", "Fatalf", "Fail", "FailNow"}
 _SKIPS = {"Skip", "Skipf", "SkipNow"}
 _LOGS = {"Log", "Logf"}
 _LIBRARIES = {"require", "assert", "is", "must", "check", "qt", "expect", "td", "gomega"}
+
+
+@dataclass(frozen=True, slots=True)
+class GoCall:
+    """One call in a function."""
+
+    owner: str
+    """What stands before the dot; empty for none."""
+    name: str
+    arguments: tuple[str, ...]
+    condition: str
+    """Conditions around it; empty for none."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +62,16 @@ class GoFunction:
     constants: Counter[str] = field(default_factory=Counter)
     """Literals of the body."""
     names: frozenset[str] = frozenset()
+    calls: tuple[GoCall, ...] = ()
+    """Calls that run when it does, but for those of the testing package."""
+    parameters: str = ""
+    """Tokens of its parameters with one space between."""
+    wraps: tuple[str, ...] = ()
+    """Functions to which it hands a function literal that can fail the test."""
+    adrift: tuple[int, ...] = ()
+    """Lines of function literals that nobody calls or waits for, and that could fail the test."""
+    loses_t: bool = False
+    """What it asserts with is something that it made itself."""
 
     @property
     def is_test(self) -> bool:
@@ -65,7 +89,13 @@ class GoTestFile:
     functions: dict[str, GoFunction] = field(default_factory=dict)
     """Tests, fuzz targets and examples by name."""
     others: dict[str, GoFunction] = field(default_factory=dict)
-    """All other functions and methods: TestMain and what tests call."""
+    """All other functions and methods, and variables that are functions: TestMain and what tests call."""
+    declared: frozenset[str] = frozenset()
+    """Names of variables and types of the package that stand in it."""
+    imports: dict[str, str] = field(default_factory=dict)
+    """Name -> path of each imported package."""
+    assigned: frozenset[str] = frozenset()
+    """Names to which a function of it assigns, or whose address it takes."""
 
     @property
     def main(self) -> GoFunction | None:
@@ -73,12 +103,14 @@ class GoTestFile:
         return self.others.get("TestMain")
 
 
+@lru_cache(maxsize=96)
 def read_go_tests(source: str) -> GoTestFile:
     """Read a file. Never raises: what is not understood is left out."""
     stream = tokens(source)
     package = ""
     functions: dict[str, GoFunction] = {}
     others: dict[str, GoFunction] = {}
+    declared: set[str] = set()
     at, depth = 0, 0
     while at < len(stream):
         token = stream[at]
@@ -90,12 +122,56 @@ def read_go_tests(source: str) -> GoTestFile:
                 place = functions if _runs(function.name) else others
                 place.setdefault(function.name, function)
             continue
+        if depth == 0 and token.text in ("var", "type") and at + 1 < len(stream):
+            declared |= _declared(stream, at)
+            start = (
+                at + 3
+                if stream[at + 1].kind == "name" and [t.text for t in stream[at + 2 : at + 4]] == ["=", "func"]
+                else 0
+            )
+            if token.text == "var" and start:
+                function, at = _function(stream, start, stream[at + 1].text)
+                if function is not None:
+                    others.setdefault(function.name, function)
+                continue
         if token.text in "([{" and token.kind == "mark":
             depth += 1
         elif token.text in ")]}" and token.kind == "mark":
             depth = max(0, depth - 1)
         at += 1
-    return GoTestFile(package, build_constraint(source), functions, others)
+    bodies = [f.body for f in (*functions.values(), *others.values())]
+    assigned = {n for b in bodies for m in _ASSIGNED.finditer(b) for n in re.findall(r"\w+", m[1] or m[2])}
+    return GoTestFile(
+        package, build_constraint(source), functions, others, frozenset(declared), _imports(stream), frozenset(assigned)
+    )
+
+
+_ASSIGNED = re.compile(r"(?:^|(?<=[;{}] ))((?:\w+ , )*\w+(?: , \w+)*) = |& (\w+)")
+
+
+def _declared(stream: list[Token], at: int) -> set[str]:
+    """Names of a declaration of variables or types, alone or in brackets."""
+    if stream[at + 1].text != "(":
+        return {stream[at + 1].text}
+    end = closing(stream, at + 1)
+    starts = [i + 1 for i in range(at + 1, end) if stream[i].text == ";" or i == at + 1]
+    return {stream[i].text for i in starts if i < end and stream[i].kind == "name"}
+
+
+def _imports(stream: list[Token]) -> dict[str, str]:
+    out: dict[str, str] = {}
+    at = 0
+    while at < len(stream) and stream[at].text not in ("func", "var", "const", "type"):
+        if stream[at].text == "import" and stream[at].kind == "keyword":
+            end = closing(stream, at + 1) if stream[at + 1 : at + 2] and stream[at + 1].text == "(" else at + 3
+            for i in range(at + 1, min(end + 1, len(stream))):
+                if stream[i].kind == "string":
+                    path = stream[i].text.strip('"`')
+                    name = stream[i - 1].text if stream[i - 1].kind == "name" or stream[i - 1].text == "." else ""
+                    out[name or re.sub(r"/v\d+$", "", path).rsplit("/", 1)[-1]] = path
+            at = end
+        at += 1
+    return out
 
 
 def _runs(name: str) -> bool:
@@ -103,19 +179,19 @@ def _runs(name: str) -> bool:
     return match is not None and match[1] != "Benchmark" and name != "TestMain"
 
 
-def _function(stream: list[Token], at: int) -> tuple[GoFunction | None, int]:
-    """The function whose `func` is at `at`, and the index behind it."""
+def _function(stream: list[Token], at: int, bound: str = "") -> tuple[GoFunction | None, int]:
+    """The function whose `func` is at `at`, and the index behind it; `bound`: the variable that a literal is bound to."""
     start = at
     at += 1
     receiver = ""
-    if at < len(stream) and stream[at].text == "(":
+    if not bound and at < len(stream) and stream[at].text == "(":
         end = closing(stream, at)
         receiver = next((t.text for t in reversed(stream[at:end]) if t.kind == "name"), "")
         at = end + 1
-    if at >= len(stream) or stream[at].kind != "name":
+    if not bound and (at >= len(stream) or stream[at].kind != "name"):
         return None, start + 1
-    name = stream[at].text
-    at += 1
+    name = bound or stream[at].text
+    at += not bound
     if at < len(stream) and stream[at].text == "[":
         at = closing(stream, at) + 1
     if at >= len(stream) or stream[at].text != "(":
@@ -135,7 +211,7 @@ def _function(stream: list[Token], at: int) -> tuple[GoFunction | None, int]:
     end = closing(stream, at)
     testing = parameters[0].text if parameters and parameters[0].kind == "name" else ""
     full = f"{receiver}.{name}" if receiver else name
-    return _read(full, stream[start].line, stream[at + 1 : end], testing), end + 1
+    return _read(full, stream[start].line, stream[at + 1 : end], testing, _text(parameters)), end + 1
 
 
 @dataclass
@@ -148,7 +224,7 @@ class _Block:
     condition: str
 
 
-def _read(name: str, line: int, body: list[Token], testing: str) -> GoFunction:
+def _read(name: str, line: int, body: list[Token], testing: str, parameters: str) -> GoFunction:
     words = [Token(t.kind, "t", t.line) if testing and t.kind == "name" and t.text == testing else t for t in body]
     while words and words[-1].text == ";":
         words.pop()
@@ -162,6 +238,9 @@ def _read(name: str, line: int, body: list[Token], testing: str) -> GoFunction:
     statement: list[Token] = []
     literal = header = False
     asked = 0
+    idle = idle_parts(words)
+    calls: list[GoCall] = []
+    adrift: list[int] = []
     for index, token in enumerate(words):
         if len(blocks) > MAX_DEPTH:
             break
@@ -197,11 +276,18 @@ def _read(name: str, line: int, body: list[Token], testing: str) -> GoFunction:
             if _followed(words, index):
                 returns.append(token.line)
         call = _call(words, index)
+        lost = any(a < index < b for a, b in idle)
+        if not lost and len(calls) < _MOST and (made := called(words, index)) is not None:
+            calls.append(GoCall(*made, _condition(blocks)))
         if call is None:
             continue
         owner, method = call
+        if lost and (owner in _LIBRARIES or (method in _FAILS and owner in ("t", "tb", "f", "b", "T"))):
+            adrift.append(token.line)
+            continue
         if method in _FAILS and owner in ("t", "tb", "f", "b", "T"):
-            assertions[_statement(words, index, blocks)] += 1
+            if _ITSELF.search(statement_ := _statement(words, index, blocks)) is None:
+                assertions[statement_] += 1
         elif method in _SKIPS and owner in ("t", "tb", "f", "b"):
             skips.append((token.line, _condition(blocks)))
         elif method in _LOGS and owner in ("t", "tb", "f"):
@@ -222,7 +308,16 @@ def _read(name: str, line: int, body: list[Token], testing: str) -> GoFunction:
         tuple(exits),
         Counter(t.text for t in words if t.kind in ("number", "string")),
         frozenset(t.text for t in words if t.kind == "name"),
+        tuple(calls),
+        parameters,
+        tuple(dict.fromkeys(wrapping(words))),
+        tuple(adrift),
+        loses_t(_text(words)),
     )
+
+
+_ITSELF = re.compile(r"(?:if|;) (\w+(?: [.()\w]+)*) (?:!=|<|>) \1$")
+"""A value that is compared with itself."""
 
 
 def _text(words: list[Token]) -> str:

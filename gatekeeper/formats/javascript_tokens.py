@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from enum import StrEnum
+from functools import lru_cache
 
 from gatekeeper.domain.languages import SCRIPT_EXTENSIONS
 from gatekeeper.records import dataclass
@@ -53,6 +54,7 @@ class Token:
     line: int
 
 
+@lru_cache(maxsize=8)
 def tokens(source: str) -> tuple[Token, ...]:
     """All tokens of `source`, comments and white space left out; of a text over the cap none."""
     if len(source) > MAX_CHARACTERS:

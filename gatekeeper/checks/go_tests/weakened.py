@@ -7,7 +7,9 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from gatekeeper.checks.go_tests.project import Project
+from gatekeeper.checks.go_tests.conditions import duller, exact_sides, in_parts, looser, parts_of
+from gatekeeper.checks.go_tests.helpers import Helpers
+from gatekeeper.checks.go_tests.project import Project, is_test_file
 from gatekeeper.domain.finding import Finding, finding
 from gatekeeper.domain.testrun import Outcome
 from gatekeeper.domain.ticket import PermitKind
@@ -16,32 +18,97 @@ from gatekeeper.formats.go_tests import GoFunction
 
 _FREES = (PermitKind.CHANGE_EXPECTATIONS, PermitKind.REMOVE_FEATURE)
 _HONEST_SKIP = re.compile(r"runtime \. (?:GOOS|GOARCH)|testing \. Short|exec \. LookPath|os \. Geteuid|os \. Getuid")
-_LONG = 2000
-_NUMBER = re.compile(r"[0-9][0-9_.]*(?:[eE][+-]?\d+)?")
 
 
 def weakened(project: Project) -> list[Finding]:
     """At most one finding for each function."""
     out = []
-    for path, old, new in _pairs(project):
-        found = _skipped(project, path, old, new) or _unreachable(project, path, old, new)
-        found = found or _fewer(project, path, old, new) or _looser(project, path, old, new)
+    told: set[str] = set()
+    before, after = Helpers(project, base=True), Helpers(project, base=False)
+    for source, path, old, new in _pairs(project, before, after):
+        found = None
+        if old.body != new.body:
+            found = _skipped(project, path, old, new) or _unreachable(project, path, old, new)
+            found = found or _wrapped(project, path, old, new, after)
+        both = before.all(source, old), after.all(path, new)
+        found = found or _fewer(project, path, old, new, both, after)
+        if old.body != new.body:
+            found = (
+                found
+                or _looser(project, path, old, new)
+                or _through_less(project, (source, old), (path, new), before, after)
+            )
         if found is not None:
+            told.add(new.name.rsplit(".", 1)[-1])
             out.append(found)
-    return [*out, *_hollow(project)]
+    out += _emptied(project, before, after, told)
+    return [*out, *_hollow(project, after)]
 
 
-def _pairs(project: Project) -> Iterator[tuple[str, GoFunction, GoFunction]]:
-    """(path now, before, after) of each test, and of each function beside them that can fail one."""
+def _pairs(project: Project, was: Helpers, now: Helpers) -> Iterator[tuple[str, str, GoFunction, GoFunction]]:
+    """(path before, path now, before, after) of each test, and of each function beside them that can fail one."""
     for path, old, new in project.changed_tests():
         for name, before in (old.functions if old else {}).items():
             here = project.here(posixpath.dirname(path), name)
-            if here is not None and here[1].body != before.body:
-                yield here[0], before, here[1]
+            if here is not None:
+                yield path, here[0], before, here[1]
         for name, before in (old.others if old else {}).items():
             after = new.others.get(name) if new else None
             if after is not None and before.assertions and after.body != before.body:
-                yield path, before, after
+                yield path, path, before, after
+    for folder in _folders(project):
+        for name, found in was.defined(folder).items():
+            others = now.defined(folder).get(name, [])
+            if len(found) != 1 or len(others) != 1 or found[0][1].body == others[0][1].body:
+                continue
+            both = found[0][0] == others[0][0] and is_test_file(found[0][0])
+            if (
+                not both
+                and (found[0][1].assertions or was.asserts(folder, name))
+                and found[0][1].name == others[0][1].name
+            ):
+                yield found[0][0], others[0][0], found[0][1], others[0][1]
+
+
+def _folders(project: Project) -> list[str]:
+    return sorted({posixpath.dirname(p) for p in project.changed if p.endswith(".go")})
+
+
+def _emptied(project: Project, before: Helpers, after: Helpers, told: set[str]) -> list[Finding]:
+    """Functions that asserted, and that are replaced or do it no longer though nothing of the kind was told of them."""
+    out = []
+    for folder in _folders(project):
+        for name in before.defined(folder):
+            found = after.defined(folder).get(name, [])
+            if name in told or not found or not before.asserts(folder, name) or after.asserts(folder, name):
+                continue
+            path, function = found[-1]
+            if project.permits(_FREES, path, function.name, {name}):
+                continue
+            how = "is assigned to, or stands for several things" if len(found) > 1 or after.replaced(folder, name) else "does not fail a test any more, or not always"  # fmt: skip
+            message = f"{path}::{function.name} asserted for the tests of its package, and {how}."
+            out.append(finding("ASSERTION_REMOVED", message, path=path, line=function.line, key=f"{path}::{name}"))
+    return out
+
+
+def _wrapped(project: Project, path: str, old: GoFunction, new: GoFunction, after: Helpers) -> Finding | None:
+    """What asserts is handed to a function of the package, and that one does not call it."""
+    for name in new.wraps:
+        found = after.defined(posixpath.dirname(path)).get(name, [])
+        if name in old.wraps or not found or project.permits(_FREES, path, new.name):
+            continue
+        if not any(_passes_on(f) for _, f in found):
+            key = f"{path}::{new.name}"
+            message = f"{key} hands what it asserts to {name}, which does not run it."
+            return finding("ASSERTION_UNREACHABLE", message, path=path, line=new.line, key=key)
+    return None
+
+
+def _passes_on(function: GoFunction) -> bool:
+    """It calls one of its parameters that are functions, or hands it on."""
+    names = re.findall(r"(\w+)(?: , \w+)* (?:\.\.\. )?(?:func \(|\w*Func\b|\w+ \. \w*Func\b)", function.parameters)
+    names = names or re.findall(r"\w+", function.parameters)[-2:-1]
+    return any(re.search(rf"\b{n} \(|[(,=] {n} [,)]|return {n}\b|range {n}\b", f"{function.body} ,") for n in names)
 
 
 def _skipped(project: Project, path: str, old: GoFunction, new: GoFunction) -> Finding | None:
@@ -73,6 +140,8 @@ def _unreachable(project: Project, path: str, old: GoFunction, new: GoFunction) 
         (new.returns, old.returns, "returns before its last assertions"),
         (new.dead, old.dead, "has a branch whose condition never holds"),
         (new.exits, old.exits, "ends the process"),
+        (new.adrift, old.adrift, "asserts where nobody calls it or waits for it"),
+        ((new.line,) * new.loses_t, (old.line,) * old.loses_t, "asserts with something that it made itself"),
     ):
         if len(lines) > len(before):
             return finding("ASSERTION_UNREACHABLE", f"{key} {why}.", path=path, line=lines[-1], key=key)
@@ -82,14 +151,51 @@ def _unreachable(project: Project, path: str, old: GoFunction, new: GoFunction) 
     return None
 
 
-def _fewer(project: Project, path: str, old: GoFunction, new: GoFunction) -> Finding | None:
+def _through_less(project: Project, was: tuple[str, GoFunction], now: tuple[str, GoFunction], before: Helpers, after: Helpers) -> Finding | None:  # fmt: skip
+    """What the test compared itself is left to functions that compare less, or that it calls under a condition."""
+    (source, old), (path, new) = was, now
+    key = f"{path}::{new.name}"
+    if new.assertions or project.permits(_FREES, path, new.name, old.names):
+        return None
+    calls = after.delegated(path, new)
+    under = {c.condition for c in calls}
+    if len(under) == 1 and _CONDITION.search(next(iter(under))):
+        known = {c.condition for c in before.delegated(source, old)}
+        if not under & known and not any(a.startswith(next(iter(under))) for a in old.assertions):
+            message = f"{key} asserts under a condition only: {next(iter(under))[:200]}."
+            return finding("ASSERTION_UNREACHABLE", message, path=path, line=new.line, key=key)
+    if calls and before.exact(source, old) and not after.exact(path, new):
+        message = f"{key} compared values, and {calls[0].name}, which asserts for it now, does not."
+        return finding("ASSERTION_WEAKENED", message, path=path, line=new.line, key=key)
+    return None
+
+
+_CONDITION = re.compile(r"(?:^|/ )if (?!.*\belse\b)")
+
+
+def _fewer(
+    project: Project,
+    path: str,
+    old: GoFunction,
+    new: GoFunction,
+    both: tuple[Counter[str], Counter[str]],
+    after: Helpers,
+) -> Finding | None:
     """Fewer statements that can fail the test, and nothing as strong in their place."""
-    lost, gained = old.assertions - new.assertions, new.assertions - old.assertions
-    short = sum(old.assertions.values()) - sum(new.assertions.values())
+    was, now = both
+    lost, gained = was - now, now - was
+    short = sum(was.values()) - sum(now.values())
     key = f"{path}::{new.name}"
     if short <= 0 or project.permits(_FREES, path, new.name, old.names):
         return None
-    if not new.assertions and _calls_asserting(project, path, new):
+    gone_calls = [c for c in lost if c.startswith("call ")]
+    if old.body == new.body and gone_calls:
+        return None  # told of the function, once
+    if now and len(gone_calls) == len(lost) and not after.any_exact(path, gone_calls):
+        return None  # steps of a set-up, which only must not go wrong
+    if not new.assertions and now and not any(c.startswith("call ") for c in was):
+        return None  # functions that assert say it all now
+    if not now and after.hands_on(path, old, new):
         return None
     told = "; ".join(list(lost)[:3])[:400]
     logged = len(new.logs) - len(old.logs)
@@ -102,26 +208,17 @@ def _fewer(project: Project, path: str, old: GoFunction, new: GoFunction) -> Fin
     for _, other in project.fresh:
         if other.name != new.name:
             elsewhere |= other.constants
-            gained |= other.assertions
+            gained |= other.assertions + Counter({c: n for c, n in lost.items() if c.startswith("call ") and c.rsplit(".", 1)[-1].removeprefix("call ") in other.names})  # fmt: skip
     if lost and not lost - gained:
         return None  # split: the others assert it now
+    if not now and not (old.constants and not old.constants - elsewhere):
+        message = f"{key} no longer fails on anything: {told}."
+        return finding("ASSERTION_REMOVED", message, path=path, line=new.line, key=key, evidence=told)
     if not (gone - elsewhere) and (gone or not only_removed):
         # One comparison of the whole instead of several, or the values stand in another test now.
         return None
     message = f"{key} no longer checks: {told}."
     return finding("ASSERTION_REMOVED", message, path=path, line=new.line, key=key, evidence=told)
-
-
-def _calls_asserting(project: Project, path: str, function: GoFunction) -> bool:
-    """The test calls a function of its package's test files that asserts."""
-    folder = posixpath.dirname(path)
-    for other in project.evidence.merged.entries:
-        if posixpath.dirname(other) == folder and other.endswith("_test.go"):
-            file = project.file(other)
-            for name, helper in (file.others if file else {}).items():
-                if helper.assertions and name.rsplit(".", 1)[-1] in function.names:
-                    return True
-    return False
 
 
 def _subsequence(short: list[str], long: list[str]) -> bool:
@@ -136,117 +233,28 @@ def _looser(project: Project, path: str, old: GoFunction, new: GoFunction) -> Fi
         return None
     key = f"{path}::{new.name}"
     exact = {
-        (first, side) for first, parts in map(_parts, new.assertions) for part in parts for side in _exact(part) or ()
+        (first, side)
+        for first, parts in map(parts_of, new.assertions)
+        for part in parts
+        for side in exact_sides(part) or ()
     }
     for after in gained:
         for before in lost:
-            why = looser(before, after) or _duller(before, after, exact)
-            if why and not _in_parts(before, new.assertions):
+            why = looser(before, after) or duller(before, after, exact)
+            if why and not in_parts(before, new.assertions):
                 message = f"{key}: {why}: {before[:200]!r} became {after[:200]!r}."
                 return finding("ASSERTION_WEAKENED", message, path=path, line=new.line, key=key, evidence=message)
     return None
 
 
-def _exact(part: str) -> tuple[str, str] | None:
-    """(what is compared, with what) of a condition that holds unless the two are the same."""
-    for pattern in (_DIFFERS, _NOT_SAME, _DIFF):
-        if (match := pattern.fullmatch(part)) and "nil" not in (match[1], match[2]):
-            return match[1], match[2]
-    return None
-
-
-def _parts(statement: str) -> tuple[str, list[str]]:
-    """What an `if` sets first, and the reasons for which it fails."""
-    before, _, condition = statement.removeprefix("if ").rpartition(" ; ")
-    if (match := _DIFF_FIRST.fullmatch(before)) and condition == f'{match[1]} != ""':
-        return "", [f'cmp . Diff ( {match[2]} ) != ""']
-    return before, condition.split(" || ")
-
-
-_PART = r"([^|&;]+?)"
-_DIFFERS = re.compile(rf"{_PART} != {_PART}")
-_NOT_SAME = re.compile(
-    rf"! (?:reflect \. DeepEqual|(?:cmp|bytes|slices|maps|errors) \. (?:Equal|Is)) \( {_PART} , {_PART} \)"
-)
-_DIFF_FIRST = re.compile(r"(\w+) := cmp \. Diff \( (.+) \)")
-_DIFF = re.compile(rf'cmp \. Diff \( {_PART} , {_PART} \) != ""')
-
-
-def _duller(before: str, after: str, exact: set[tuple[str, str]]) -> str:
-    """Something is asked of a value that was compared as a whole, and nothing else compares it."""
-    (first, old), (then, new) = _parts(before), _parts(after)
-    if first != then or len(after) > _LONG:
-        return ""
-    for part in (p for p in old if p not in new):
-        found = _exact(part)
-        for side in found or ():
-            if (first, side) in exact or _NUMBER.fullmatch(side) or side.startswith('"'):
-                continue
-            for less in (p for p in new if p not in old):
-                for why, form in _LESS:
-                    if re.fullmatch(form.replace("SIDE", re.escape(side)), less):
-                        return why
-    return ""
-
-
-_LESS = (
-    ("an exact comparison became a look at whether there is anything, or a bound", r'SIDE (?:==|<=?|>=?) (?:nil|0|""|-?[\d.]+)'),
-    ("a comparison of the whole became one of the length", r"len \( SIDE \) (?:==|!=|<=?) .*"),
-    ("an exact comparison became a look for a part", r"! (?:strings|bytes|slices) \. (?:Contains|HasPrefix|HasSuffix|ContainsAny) \( SIDE , .*"),
-)  # fmt: skip
-
-
-def _in_parts(before: str, now: Counter[str]) -> bool:
-    """The reasons to fail became conditions of their own."""
-    first, reasons = _parts(before)
-    return not first and len(reasons) > 1 and all(f"if {r}" in now for r in reasons)
-
-
-def looser(before: str, after: str) -> str:
-    """Why the condition `after` fails a test less often than `before`; empty where that is not evident."""
-    old, new = before.split(" "), after.split(" ")
-    if new[: len(old)] == old and len(new) > len(old) and new[len(old)] == "&&":
-        return "a further condition must hold for it to fail"
-    if len(old) > len(new) and old[: len(new)] == new and old[len(new)] == "||":
-        return "one of the reasons to fail is gone"
-    if len(old) != len(new):
-        for libraries in (("Equal", "Contains"), ("Equal", "NotNil"), ("Equal", "NotEmpty"), ("ErrorIs", "Error"), ("EqualError", "Error"), ("Equal", "True")):  # fmt: skip
-            if _method(old) == libraries[0] and _method(new) == libraries[1]:
-                return f"{libraries[0]} became {libraries[1]}"
-        return ""
-    different = [(a, b) for a, b in zip(old, new, strict=True) if a != b]
-    if len(different) != 1:
-        return ""
-    was, now = different[0]
-    if was == "!=" and now in ("<", ">"):
-        return "an exact comparison became a bound"
-    if was in ("Equal", "EqualValues", "Exactly") and now in ("NotEqual", "Contains", "Subset", "GreaterOrEqual", "LessOrEqual", "ObjectsAreEqual"):  # fmt: skip
-        return f"{was} became {now}"
-    if _NUMBER.fullmatch(was) and _NUMBER.fullmatch(now):
-        at = next(i for i, (a, b) in enumerate(zip(old, new, strict=True)) if a != b)
-        try:
-            grown = float(now.replace("_", "")) > float(was.replace("_", ""))
-        except ValueError:
-            return ""
-        if old[at - 1] in (">", ">=") and grown and any(w in old for w in ("Abs", "Sub", "Since", "diff", "delta")):
-            return "the tolerance grew"
-        if _method(old) in ("InDelta", "InEpsilon", "WithinDuration") and grown and at >= len(old) - 3:
-            return "the tolerance grew"
-    return ""
-
-
-def _method(words: list[str]) -> str:
-    return words[2] if len(words) > 3 and words[1] == "." else ""
-
-
-def _hollow(project: Project) -> list[Finding]:
+def _hollow(project: Project, after: Helpers) -> list[Finding]:
     """New tests that cannot fail."""
     out = []
     for path, test in project.fresh:
         old = project.file(path, base=True)
         if not test.name.startswith("Test") or (old and test.name in old.functions) or test.assertions or test.skips:
             continue
-        if _calls_asserting(project, path, test) or test.names - {"t", "_"} - _HARMLESS:
+        if after.calls(path, test) or test.names - {"t", "_"} - _HARMLESS:
             continue
         message = f"The new test {path}::{test.name} does nothing that could fail."
         out.append(finding("TEST_PROVES_NOTHING", message, path=path, line=test.line, key=f"{path}::{test.name}"))

@@ -29,9 +29,11 @@ def weakened(project: Project) -> list[Finding]:
     for path, before, after in project.changed_scripts:
         if not before:
             continue
-        new = {t.title: t for t in project.tests(path)} if after else {}
+        tests = project.tests(path) if after else ()
+        new = {t.title: t for t in tests}
+        same = {(t.title, t.body): t for t in tests}
         for old in project.tests(path, base=True):
-            here = new.get(old.title)
+            here = same.get((old.title, old.body)) or new.get(old.title)  # several may have one name
             where, now = (path, here) if here is not None else _moved(project, path, old, known)
             if now is None:
                 continue
