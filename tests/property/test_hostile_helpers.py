@@ -47,6 +47,19 @@ def functions(draw: st.DrawFn, name: str, lines: st.SearchStrategy[str]) -> str:
     return f"{head}def {name}({draw(SIGNATURES)}):\n" + "".join(f"    {line}\n" for line in body) + "\n\n"
 
 
+TAILS = st.sampled_from(
+    [
+        "", "helper = f", "from kit import *", "from . import *", "from tests.support import *", "import tests.support as support\nsupport.helper = f",
+        "setattr(TestA, 'helper', f)", "setattr(*x)", "setattr()", "globals()[x] = f", "globals().update(x, helper=f, **x)", "exec('helper = f')",
+        "exec('(')", "exec(x)", "eval(\"exec('exec(1)')\")", "vars(TestA)['x'] += 1", "del helper", "match x:\n    case {'a': helper, **more}: pass",
+        "for TestA.helper in x: pass", "@x.y(1)[2]\nclass TestA(helper, *x, **y): helper: int", "sys.modules[__name__] = f", "f(TestA, [helper], {**x})",
+        "class TestB(TestA): pass\nclass TestA(TestB): pass", "pytest_plugins = ['tests.support', *x]", "monkeypatch.setattr(f'{x}.y', 1)",
+        "patch.dict(sys.modules, {x: 1, **y})", "patch.multiple('a.b', **x)", "patch.object()", "x.__code__.y.__class__ = 1", "type(x).y = 1",
+        "(lambda self: self.__dict__)(x)[:] = 1", "with helper(), TestA as x.y, support.q: assert f(1)", "import a.b.c as d, e.f", "from .... import q",
+    ]
+)  # fmt: skip
+
+
 @st.composite
 def modules(draw: st.DrawFn) -> str:
     """A module of tests with helpers, some of them in a class."""
@@ -63,7 +76,7 @@ def modules(draw: st.DrawFn) -> str:
             "class TestA(unittest.TestCase):\n" + "".join(f"    {row}\n" for row in inside.split("\n")),
         ]
     draw(st.randoms(use_true_random=False)).shuffle(parts)
-    return "import pytest, unittest\nfrom tests import support\nfrom tests.support import helper as other\nfrom kit import f\nROWS = [1, 2]\n\n" + "".join(parts)  # fmt: skip
+    return "import pytest, unittest\nfrom tests import support\nfrom tests.support import helper as other\nfrom kit import f\nROWS = [1, 2]\n\n" + "".join(parts) + "\n" + draw(TAILS) + "\n" + draw(TAILS) + "\n"  # fmt: skip
 
 
 @given(modules(), modules(), modules())

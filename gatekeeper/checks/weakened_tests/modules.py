@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import posixpath
 from collections.abc import Iterable
 
@@ -61,8 +62,8 @@ class Modules:
             def look(at: Place, origin: str) -> tuple[Place, str] | None:
                 return self.find(at.path, origin, base=base)
 
-            near, whole = self._near(home, look, base=base)
-            self._plainness[key] = Plainness(home, near, look, whole)
+            loaded = functools.cache(lambda: self._near(home, look, base=base))
+            self._plainness[key] = Plainness(home, look, loaded)
         return self._plainness[key]
 
     def _near(self, home: Place, look: Look, *, base: bool) -> tuple[list[Place], bool]:

@@ -38,6 +38,8 @@ def rebound(modules: Modules, path: str) -> Iterator[tuple[str, str]]:
             yield name, f"{name} is bound {home.binds[name]} times in {path}"
     earlier = modules.plainness(was, base=True)
     for name in sorted(JUDGES & set(was.imports)):
+        if (home.binds[name], home.imports.get(name)) == (was.binds[name], was.imports[name]):
+            continue
         other = home.binds[name] and not plain.of_a_library(name) and _replaced(home, was, plain, name)
         if other and was.binds[name] == 1 and earlier.of_a_library(name):
             yield name, f"{name} is one of the tests' own in {path}"

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Iterable
+from collections.abc import Callable
+from functools import cached_property
 
 from gatekeeper.formats.python_assertions.bound_names import bound_names, local_names
 from gatekeeper.formats.python_assertions.case_classes import bends, unreadable
@@ -42,10 +43,19 @@ _MOST_STARS = 50
 class Plainness:
     """Answers for one test module, `home`, and the modules that are loaded `near` it."""
 
-    def __init__(self, home: Place, near: Iterable[Place], look: Look, whole: bool = True) -> None:
-        """`whole`: these are all the modules; otherwise nothing is known to be plain."""
-        self._home, self._near, self.look, self._whole = home, tuple(near), look, whole
+    def __init__(self, home: Place, look: Look, loaded: Callable[[], tuple[list[Place], bool]]) -> None:
+        """`loaded` gives those modules, and whether they are all; otherwise nothing is known to be plain."""
+        self._home, self.look, self._loaded = home, look, loaded
         self._known: dict[tuple[str, str, str], bool] = {}
+        self._families: dict[str, list[tuple[Place, ast.ClassDef]] | None] = {}
+
+    @cached_property
+    def _near(self) -> list[Place]:
+        return self._loaded()[0]
+
+    @cached_property
+    def _whole(self) -> bool:
+        return self._loaded()[1]
 
     def function(self, at: Place, name: str) -> bool:
         """The function or class `name` of `at`, also where `home` imports it."""
@@ -56,7 +66,7 @@ class Plainness:
 
     def imported(self, at: Place, name: str) -> bool:
         """`name` is what one import at the top of `at` brings, and nothing else."""
-        return self._whole and self._bound_once(at, name) and not self._module_touched(at, name)
+        return self.function(at, name)
 
     def method(self, class_name: str, name: str) -> bool:
         """`self.name` of a test of this class is what the classes say."""
@@ -194,28 +204,39 @@ class Plainness:
         return False
 
     def _module_touched(self, at: Place, name: str) -> bool:
+        mine = {"anything", at.path, self._home.path}
+        return any(self.reach(p, t) in mine for n in (name, "") for p, t in self._touches.get(n, ()))
+
+    @cached_property
+    def _touches(self) -> dict[str, list[tuple[Place, Touch]]]:
+        table: dict[str, list[tuple[Place, Touch]]] = {}
         for p in self._near:
             for t in p.touches:
-                if t.name in (name, "") and self.reach(p, t) in ("anything", at.path, self._home.path):
-                    return True
-        return False
+                if t.on is not On.OBJECT:
+                    table.setdefault(t.name, []).append((p, t))
+        return table
 
     def _method(self, class_name: str, name: str) -> bool:
+        if class_name not in self._families:
+            self._families[class_name] = self._family(class_name)
+        family = self._families[class_name]
+        if family is None:
+            return False
+        mine = {"anything", *(f"{at.path}::{node.name}" for at, node in family)}
+        near = {p.path for p in self._near}
+        beyond = [(at, t) for at, _ in family if at.path not in near for t in at.touches]
+        for p, t in [*self._touches.get(name, ()), *self._touches.get("", ()), *beyond]:
+            reach = self.reach(p, t) if t.name in (name, "") else ""
+            if reach in mine or (not t.name and any(reach == at.path for at, _ in family)):
+                return False
+        return True
+
+    def _family(self, class_name: str) -> list[tuple[Place, ast.ClassDef]] | None:
+        """A class of tests and its bases; None where their methods may be other ones than those they define."""
         family = list(lineage(self._home, class_name, self.look))
         if not family or any(bends(at, node) or unreadable(at, node, self.look) for at, node in family):
-            return False
-        if not all(self.function(at, node.name) for at, node in family):
-            return False
-        mine = {f"{at.path}::{node.name}" for at, node in family}
-        paths = {at.path for at, _ in family}
-        for p in {id(q): q for q in (*self._near, *(at for at, _ in family))}.values():
-            for t in p.touches:
-                if t.name not in (name, ""):
-                    continue
-                reach = self.reach(p, t)
-                if reach == "anything" or reach in mine or (not t.name and reach in paths):
-                    return False
-        return True
+            return None
+        return family if all(self.function(at, node.name) for at, node in family) else None
 
     def reach(self, p: Place, t: Touch) -> str:
         """The word anything, the path of a module, `path::class` of a class, or an empty text for nothing that a helper is looked up in."""

@@ -6,6 +6,7 @@ Each is a `Touch`: the name that is set, and what it is set on as far as the mod
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from gatekeeper.formats.python_assertions.bound_names import bound_names
@@ -58,7 +59,7 @@ class _Scan:
         self._made = self._made_in(tree.body)
 
     def _made_in(self, body: list[ast.stmt]) -> frozenset[str]:
-        names = [n for n, _ in bound_names(body)]
+        names = Counter(n for n, _ in bound_names(body))
         pairs: list[tuple[ast.AST | None, ast.expr | None]] = []
         for s in body:
             for n in ast.walk(s):
@@ -68,8 +69,8 @@ class _Scan:
                     pairs.append((n.target, n.value))
                 elif isinstance(n, ast.withitem):
                     pairs.append((n.optional_vars, n.context_expr))
-        made = [t.id for t, v in pairs if isinstance(t, ast.Name) and v is not None and self._object(v)]
-        return frozenset(n for n in made if made.count(n) == names.count(n))
+        made = Counter(t.id for t, v in pairs if isinstance(t, ast.Name) and v is not None and self._object(v))
+        return frozenset(n for n in made if made[n] == names[n])
 
     def _object(self, value: ast.expr) -> bool:
         """An object made on the spot: `Client()`, `{}`, `"text"`."""
