@@ -69,6 +69,7 @@ def _by_file(value: Any) -> dict[str, frozenset[str]]:
     return table
 
 
+_MOST_TEXT = 500_000
 _TWINS = {"E722": ("B001", "bugbear")}
 """Rules of flake8 -> a rule of a plugin that finds the same, and a word of the plugin's name."""
 
@@ -85,8 +86,25 @@ def found_by_a_twin(evidence: Evidence, key: str, old: Any, new: Any, after: dic
         and any(_TWINS[g][0].startswith(s) for s in selected)
         and not any(_TWINS[g][0].startswith(p) for p in passed_over)
         and all(_installs(tree, _TWINS[g][1]) for tree in (evidence.base, evidence.merged))
+        and not _started_without(evidence.merged, _TWINS[g][1])
         for g in gained
     )
+
+
+def _started_without(tree: Tree, plugin: str) -> bool:
+    """Something else than the hooks speaks of flake8 and not of the plugin: there the rule would be lost."""
+    places = re.compile(
+        r"(?:.*/)?(?:tox\.(?:ini|toml)|noxfile\.py|Makefile|[\w.-]*requirements[\w.-]*|pyproject\.toml)|\.github/workflows/.*|requirements/.*|\.travis\.yml|\.gitlab-ci\.yml"
+    )
+    for path, entry in tree.entries.items():
+        if not places.fullmatch(path):
+            continue
+        if (entry.size or 0) > _MOST_TEXT:
+            return True
+        said = text(tree, path) or ""
+        if re.search(r"(?<![\w\[-])flake8(?![\w\]-])", said) and plugin not in said:
+            return True
+    return False
 
 
 def _installs(tree: Tree, plugin: str) -> bool:
