@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 
 from gatekeeper.formats.go_tokens import Token, closing
 
 _WINDOW = 4_000
 """Tokens that are looked ahead for the end of one literal or call."""
-_MOST = 100
+_MOST = 300
 _WAITS = re.compile(r"\. (?:Wait|Done|Eventually|Synctest) \(|<-|\bselect\b")
 _LOSES = re.compile(
     r"(?:^|[;{}] )t (?::=|=) (?=[^;]*(?:\bt\b|testing \. [TB]\b))"
@@ -48,20 +49,24 @@ def idle_parts(words: list[Token]) -> list[tuple[int, int]]:
     """Ranges of function literals, and of calls, that nobody runs or waits for."""
     out: list[tuple[int, int]] = []
     waits: bool | None = None
+    seen = 0
+    often: Counter[str] = Counter()
     for index, token in enumerate(words):
-        if token.kind != "keyword" or len(out) >= _MOST:
+        if token.kind != "keyword" or token.text not in ("go", "func") or seen >= _MOST:
             continue
+        seen += 1
+        often = often or Counter(t.text for t in words)
         if token.text == "go":
             if waits is None:
                 waits = _WAITS.search(" ".join(t.text for t in words)) is not None
             end = index + 1
-            while end < len(words) and words[end].text != ";":
+            while end < min(len(words), index + _WINDOW) and words[end].text != ";":
                 end = closing(words, end, _WINDOW) + 1 if words[end].text in ("(", "{", "[") else end + 1
             if not waits:
                 out.append((index, end))
         elif token.text == "func" and index > 1 and words[index - 1].text in ("=", ":="):
             name = words[index - 2].text
-            if name != "_" and (words[index - 2].kind != "name" or sum(t.text == name for t in words) > 1):
+            if name != "_" and (words[index - 2].kind != "name" or often[name] > 1):
                 continue
             brace = next((i for i in range(index, min(index + 200, len(words))) if words[i].text == "{"), 0)
             if brace:
@@ -72,11 +77,13 @@ def idle_parts(words: list[Token]) -> list[tuple[int, int]]:
 def wrapping(words: list[Token]) -> list[str]:
     """Names of functions of the package to which a literal that can fail the test is handed."""
     out: list[str] = []
+    seen = 0
     for index, token in enumerate(words):
-        if token.kind != "name" or index + 1 >= len(words) or words[index + 1].text != "(" or len(out) >= _MOST:
+        if token.kind != "name" or index + 1 >= len(words) or words[index + 1].text != "(" or seen >= _MOST:
             continue
         if index and words[index - 1].text in (".", "func"):
             continue
+        seen += 1
         part = words[index + 1 : closing(words, index + 1, _WINDOW)]
         if any(t.text == "func" for t in part) and _FAILING.search(" ".join(t.text for t in part)):
             out.append(token.text)

@@ -10,19 +10,20 @@ from collections.abc import Callable
 from enum import StrEnum
 from functools import lru_cache
 
+from gatekeeper.formats.javascript_exports import ALL, DEFAULT, exports, loaded, patches
 from gatekeeper.formats.javascript_reach import value_end
 from gatekeeper.formats.javascript_tokens import Kind, Token, closing, tokens
 from gatekeeper.records import dataclass, field
 
 _DECLARES = ("const", "let", "var")
-_LOADS = ("require", "import", "importActual", "requireActual")
 _MAX_PATTERN = 200
 """Tokens of one pattern or list of parameters that are looked at."""
-_ACTS = {"method", "stub", "replace", "replaceProperty", "property", "defineProperty", "getter", "setter", "redefine"}
+_MAX_STEPS = 60
+"""Tokens and brackets of one value that are looked at."""
+_MAX_BOUND = 100
+"""Places that bind one name; what is bound more often is plain to nobody anyhow."""
 _NO_METHOD = {"if", "for", "while", "switch", "catch", "function", "with", "return", "await", "of", "in"}
 _NO_NAMES = {"async", "await", "static", "get", "set", "function", "typeof", "true", "false", "null", "undefined", "this", "new"}  # fmt: skip
-ALL = "*"
-DEFAULT = "default"
 
 
 class How(StrEnum):
@@ -102,8 +103,9 @@ def read_names(source: str) -> ScriptNames:
     whole = (0, len(found))
 
     def add(name: str, binding: Binding) -> None:
-        if name not in _NO_NAMES:
-            bound.setdefault(name, []).append(binding)
+        here = bound.setdefault(name, [])
+        if name not in _NO_NAMES and len(here) < _MAX_BOUND:
+            here.append(binding)
 
     for index, token in enumerate(found):
         if token.kind is Kind.NAME:
@@ -118,7 +120,7 @@ def read_names(source: str) -> ScriptNames:
                 for name, other, module in _imported(found, index):
                     add(name, Binding(How.IMPORT, index, index, whole, token.line, module, other))
             elif found[index + 1 : index + 2] and found[index + 1].text == "=" and _assigns(found, index):
-                end = value_end(found, pairs, index + 2)
+                end = min(index + 2 + _MAX_STEPS, len(found))
                 add(token.text, Binding(How.ASSIGNED, index + 2, end, whole, token.line))
         elif token.text == "=>" and index:
             _parameters(found, pairs, index, add)
@@ -129,9 +131,9 @@ def read_names(source: str) -> ScriptNames:
             if before in (";", "{", "}", "(", "") and token.kind is Kind.MARK:
                 for name in _pattern(found, index, pairs[index]):
                     add(name, Binding(How.ASSIGNED, index, index, whole, token.line))
-    exports, passed_on = _exports(found, pairs)
+    given, passed_on = exports(found, pairs)
     return ScriptNames(
-        found, pairs, {n: tuple(b) for n, b in bound.items()}, exports, passed_on, tuple(_patched(found, pairs))
+        found, pairs, {n: tuple(b) for n, b in bound.items()}, given, passed_on, tuple(patches(found, pairs))
     )
 
 
@@ -171,7 +173,7 @@ def _params(found: tuple[Token, ...], pairs: dict[int, int], start: int, body: i
     """Parameters between the bracket at `start` and its partner hold in the function whose body begins at `body`."""
     end = pairs.get(start, start)
     last = pairs.get(body) if body < len(found) and found[body].text == "{" else None
-    scope = (body, last if last is not None else value_end(found, pairs, body))
+    scope = (body, last if last is not None else value_end(found, pairs, body, _MAX_STEPS))
     for at in range(start, min(end + 1, start + _MAX_PATTERN)):
         token = found[at]
         after = found[at + 1].text if at + 1 < len(found) else ""
@@ -208,7 +210,7 @@ def function_end(found: tuple[Token, ...], pairs: dict[int, int], start: int) ->
         at = arrow + 1
         if at < len(found) and found[at].text == "{":
             return pairs.get(at, at) + 1
-        return value_end(found, pairs, at)
+        return value_end(found, pairs, at, _MAX_STEPS)
     while at < len(found) and at - start < 400 and found[at].text not in ("{", ";"):
         at += 1
     return pairs.get(at, at) + 1 if at < len(found) and found[at].text == "{" else at
@@ -235,7 +237,7 @@ def _declared(found: tuple[Token, ...], pairs: dict[int, int], scopes: list[tupl
     if found[at].text in ("{", "[") and at in pairs:
         close = pairs[at]
         start = close + 2
-        module = _loaded(found, start) if start < len(found) and found[close + 1].text == "=" else ""
+        module = loaded(found, start) if start < len(found) and found[close + 1].text == "=" else ""
         names = found[at + 1 : close]
         for offset, token in enumerate(names[:_MAX_PATTERN]):
             after = names[offset + 1].text if offset + 1 < len(names) else ","
@@ -255,8 +257,8 @@ def _declared(found: tuple[Token, ...], pairs: dict[int, int], scopes: list[tupl
             end = place
             add(name, Binding(How.VALUE, place, place, scope, line))
         else:
-            start, end = place + 1, value_end(found, pairs, place + 1)
-            module = _loaded(found, start)
+            start, end = place + 1, value_end(found, pairs, place + 1, _MAX_STEPS)
+            module = loaded(found, start)
             if module:
                 rest = [t.text for t in found[start:end]]
                 member = rest[-1] if len(rest) > 2 and rest[-2] == "." else ALL
@@ -268,15 +270,6 @@ def _declared(found: tuple[Token, ...], pairs: dict[int, int], scopes: list[tupl
             at = end + 1
         else:
             return
-
-
-def _loaded(found: tuple[Token, ...], at: int) -> str:
-    """The module of `require('m')` or `await import('m')` at `at`."""
-    while at < len(found) and found[at].text in ("await", "("):
-        at += 1
-    if at + 2 < len(found) and found[at].text in _LOADS and found[at + 1].text == "(" and found[at + 2].kind is Kind.STRING:  # fmt: skip
-        return found[at + 2].text
-    return ""
 
 
 def _imported(found: tuple[Token, ...], index: int) -> list[tuple[str, str, str]]:
@@ -305,115 +298,3 @@ def _imported(found: tuple[Token, ...], index: int) -> list[tuple[str, str, str]
                 out.append((text, text if braces else DEFAULT, module))
         at += 1
     return out
-
-
-def _exports(found: tuple[Token, ...], pairs: dict[int, int]) -> tuple[dict[str, tuple[int, ...]], tuple[tuple[str, str, str], ...]]:  # fmt: skip
-    own: dict[str, list[int]] = {}
-    passed: list[tuple[str, str, str]] = []
-    for index, token in enumerate(found):
-        if token.kind is not Kind.NAME or (index and found[index - 1].text == "." and token.text != "exports"):
-            continue
-        after = [t.text for t in found[index + 1 : index + 5]]
-        if token.text == "export":
-            _exported(found, pairs, index, own, passed)
-        elif token.text == "exports":
-            if after[:1] == ["."] and after[2:3] == ["="]:
-                own.setdefault(after[1], []).append(index + 4)
-            elif after[:1] == ["="] and after[1:2] == ["{"]:
-                for name, at in _members(found, pairs, index + 2):
-                    own.setdefault(name, []).append(at)
-            elif after[:1] == ["="] and (module := _loaded(found, index + 2)):
-                passed.append((ALL, module, ALL))
-            elif after[:1] == ["="]:
-                own.setdefault(DEFAULT, []).append(index + 2)
-    return {n: tuple(i) for n, i in own.items()}, tuple(passed)
-
-
-def _exported(found: tuple[Token, ...], pairs: dict[int, int], index: int, own: dict[str, list[int]], passed: list[tuple[str, str, str]]) -> None:  # fmt: skip
-    at = index + 1
-    word = found[at].text if at < len(found) else ""
-    if word == "default":
-        at += 1 + (at + 1 < len(found) and found[at + 1].text == "async")
-        if at + 1 < len(found) and found[at].text == "function" and found[at + 1].kind is Kind.NAME:
-            at += 1
-        own.setdefault(DEFAULT, []).append(at)
-        if at < len(found) and found[at].text == "{":
-            for name, place in _members(found, pairs, at):
-                own.setdefault(name, []).append(place)
-    elif word == "*" and (place := next((i for i in range(at, min(at + 5, len(found))) if found[i].kind is Kind.STRING), 0)):  # fmt: skip
-        passed.append((found[at + 2].text if found[at + 1].text == "as" else ALL, found[place].text, ALL))
-    elif word == "{" and at in pairs:
-        end = pairs[at]
-        module = found[end + 2].text if end + 2 < len(found) and found[end + 1].text == "from" else ""
-        place = at + 1
-        while place < end:
-            if found[place].kind is Kind.NAME:
-                name = found[place].text
-                if place + 2 < end and found[place + 1].text == "as":
-                    other = found[place + 2].text
-                    passed += [(other, module, name)] if module else []
-                    if not module:
-                        own.setdefault(other, []).append(place)
-                    place += 2
-                elif module:
-                    passed.append((name, module, name))
-                else:
-                    own.setdefault(name, []).append(place)
-            place += 1
-    else:
-        while at < len(found) and found[at].text in ("async", "function", "*", "abstract", "class", *_DECLARES) and at - index < 5:  # fmt: skip
-            at += 1
-        if at < len(found) and found[at].kind is Kind.NAME:
-            own.setdefault(found[at].text, []).append(at)
-
-
-def _members(found: tuple[Token, ...], pairs: dict[int, int], brace: int) -> list[tuple[str, int]]:
-    """(key, index of its value) of an object that is written down."""
-    out, at, end = [], brace + 1, pairs.get(brace, brace)
-    while at < end:
-        if found[at].kind in (Kind.NAME, Kind.STRING) and found[at - 1].text in ("{", ",", "async", "*"):
-            after = found[at + 1].text
-            out += [(found[at].text, at + 2 if after == ":" else at + 1 if after == "(" else at)]
-        at = pairs.get(at, at) + 1
-    return out
-
-
-def _patched(found: tuple[Token, ...], pairs: dict[int, int]) -> list[tuple[str, str, int]]:
-    out = []
-    for index in range(2, len(found) - 1):
-        token = found[index]
-        if token.kind is Kind.MARK and token.text == "=":
-            if found[index - 2].text == "." and index > 2:
-                out.append((_object(found, index - 3), found[index - 1].text, token.line))
-            elif found[index - 1].text == "]" and index > 3 and found[index - 3].text == "[":
-                out.append((_object(found, index - 4), found[index - 2].text, token.line))
-        if token.kind is not Kind.NAME or found[index + 1].text != "(" or index + 2 >= len(found):
-            continue
-        whom = found[index + 2]
-        name = whom.text
-        if _loaded(found, index + 2):
-            name = _loaded(found, index + 2)
-        elif whom.kind is not Kind.NAME:
-            continue
-        comma = next((i for i in range(index + 3, min(index + 10, len(found))) if found[i].text == ","), 0)
-        if not comma or comma + 1 >= len(found):
-            continue
-        end = pairs.get(index + 1, index)
-        rest = [t.text for t in found[comma + 1 : min(end + 24, len(found))]]
-        if token.text in ("assign", "defineProperties") and found[index - 1].text == ".":
-            keys = [k for k, _ in _members(found, pairs, comma + 1)] if found[comma + 1].text == "{" else [ALL]
-            out += [(name, k, token.line) for k in keys]
-        elif token.text in _ACTS or token.text == "spyOn":
-            acts = any(t.startswith("mock") for t in rest) if token.text == "spyOn" else True
-            if found[comma + 1].kind is Kind.STRING and acts:
-                out.append((name, found[comma + 1].text, token.line))
-    return out
-
-
-def _object(found: tuple[Token, ...], at: int) -> str:
-    """Name before a member, or the module that is loaded there."""
-    if at < 0:
-        return ""
-    if found[at].text == ")" and at > 2 and found[at - 1].kind is Kind.STRING and found[at - 3].text in _LOADS:
-        return found[at - 1].text
-    return found[at].text if at == 0 or found[at - 1].text != "." else f"{found[at - 2].text}.{found[at].text}"

@@ -29,10 +29,11 @@ class State(StrEnum):
     CAUGHT = "caught"
 
 
-def value_end(body: tuple[Token, ...], pairs: dict[int, int], start: int) -> int:
+def value_end(body: tuple[Token, ...], pairs: dict[int, int], start: int, most: int = 1_000_000) -> int:
     """Where an expression ends: at `;` or `,`, a closing bracket, or a new line that does not go on with it."""
-    index = start
-    while index < len(body):
+    index, steps = start, 0
+    while index < len(body) and steps < most:
+        steps += 1
         token = body[index]
         if token.kind is Kind.MARK and token.text in (";", ",", ")", "]", "}"):
             return index

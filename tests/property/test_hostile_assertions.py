@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from gatekeeper.checks.javascript_tests.losses import losses
 from gatekeeper.formats.javascript_assertions import assertions
+from gatekeeper.formats.javascript_names import read_names
 from gatekeeper.formats.javascript_reach import State
 from gatekeeper.formats.javascript_tokens import tokens
 
@@ -35,3 +36,37 @@ def test_values_put_into_values_do_not_grow_without_end():
 def test_brackets_within_brackets_are_read():
     body = "if (a) {" * 4000 + "assert.equal(f(1), 2);" * 40 + "}" * 4000
     assert {a.state for a in assertions(tokens(body))} <= {State.CONDITIONAL}
+
+
+NAMES = st.sampled_from(
+    ["const ", "let ", "var ", "function ", "async ", "a", "b", "{", "}", "[", "]", "(", ")", " = ", ", ", ": ", "=> ", ";", "\n", "import ", "* as ",
+     "from './m'", "require('./m')", "export ", "default ", "exports", "module.", ".", "...", "Object.assign(", "jest.spyOn(", "'a'", "return ", "catch "]
+)  # fmt: skip
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(NAMES, max_size=40))
+def test_names_of_any_module_are_read(pieces):
+    names = read_names("".join(pieces))
+    for name, places in names.bound.items():
+        assert all(0 <= b.start <= len(names.found) and b.start <= b.end + 1 for b in places)
+        for index in range(len(names.found)):
+            one = names.plain(name, index)
+            assert one is None or one in places
+    assert all(i >= 0 for places in names.exports.values() for i in places)
+
+
+def test_many_bindings_without_an_end_are_read_in_bounded_time():
+    for piece in (
+        "a = ",
+        "let a = ",
+        "const {a",
+        "function a(",
+        "a => ",
+        "import a ",
+        "export {a ",
+        "assign(a, ",
+        "{",
+        "(a, ",
+    ):
+        assert read_names(piece * (60_000 // len(piece))).found

@@ -123,3 +123,9 @@ def test_any_output_has_complaints_with_a_place(output):
     for one in complaints(output):
         assert one.path
         assert len(one.message) <= 500
+
+
+def test_functions_of_any_kind_of_repetition_are_read_in_bounded_time():
+    for piece in ("go ", "go f( ", "f( ", "x := func( ", "a , ", "a = ", "t . Run ( ", "if a . b != ", "& a ", "func("):
+        source = "package p\n\nfunc TestA(t *testing.T) {\n" + piece * (60_000 // len(piece)) + "\n}\n"
+        assert read_go_tests(source).package == "p"

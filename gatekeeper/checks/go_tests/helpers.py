@@ -14,15 +14,17 @@ from gatekeeper.formats.go_tests import GoCall, GoFunction, GoTestFile
 Defined = tuple[str, GoFunction]
 _DEPTH = 4
 _TESTING = re.compile(r"testing \. (?:TB|[TBF])\b|\bTestingT\b|\bTB\b")
-_OF_T = re.compile(r"(\w+)(?: , \w+)* \*? ?testing \. (?:TB|[TBF])\b")
+_OF_T = re.compile(r"(\w+)(?: , \w+){0,8} \*? ?testing \. (?:TB|[TBF])\b")
 _LIBRARY = re.compile(r"(?:require|assert|is|must|check|qt|expect|td|gomega) \. (\w+) \(")
 _EXACT = re.compile(
     r"!= (?!nil\b)|\b(?:DeepEqual|Equal\w*|Diff|JSONEq|YAMLEq|Exactly|ErrorIs|Is|Same|ElementsMatch|Compare|DeepEquals)\b"
 )
 _FAILS = {"Error", "Errorf", "Fatal", "Fatalf", "Fail", "FailNow"}
-_LEAVES = re.compile(r"if [^{;]*(?:os \. (?:Getenv|LookupEnv)|testing \. (?:Short|Testing)|flag \. \w+)[^{]*\{ return")
-_GIVEN = re.compile(r"\bt \. (?:Run|Fuzz) \(([^;{]*)\)")
-_LOCAL = r"(?:^|[;{{(] |, |var ){name}(?: , \w+)* (?::=|=|func) |\bvar {name} "
+_LEAVES = re.compile(
+    r"if [^{;]{0,200}(?:os \. (?:Getenv|LookupEnv)|testing \. (?:Short|Testing)|flag \. \w+)[^{]*\{ return"
+)
+_GIVEN = re.compile(r"\bt \. (?:Run|Fuzz) \(([^;{]{0,300})\)")
+_LOCAL = r"(?:^|[;{{(] |, |var ){name}(?: , \w+){{0,8}} (?::=|=|func) |\bvar {name} "
 
 
 class Helpers:
@@ -143,7 +145,7 @@ class Helpers:
         return False
 
     def hands_on(self, path: str, old: GoFunction, new: GoFunction) -> bool:
-        """It gives its `t` to somebody who is not of this project, or a function that asserts to the runner."""
+        """It gives its `t` to somebody who is not of this project, or to a function that says all that it said itself."""
         file = self._project.file(path, base=self._base)
         known = {(c.owner, c.name) for c in old.calls}
         for call in new.calls:
@@ -156,6 +158,10 @@ class Helpers:
                 if folder is None or call.name not in self.defined(folder):
                     return True
         here = posixpath.dirname(path)
+        for call in new.calls:
+            found = self.defined(here).get(call.name, []) if not call.owner else []
+            if len(found) == 1 and _drawn_out(old, found[0][1]) and self._gets_t(here, call, new) and not self.replaced(here, call.name):  # fmt: skip
+                return True
         given = {n for m in _GIVEN.findall(new.body) for n in re.findall(r"\w+", m)}
         return any(n in self.defined(here) and self.asserts(here, n) for n in given)
 
@@ -210,6 +216,16 @@ class Helpers:
             folder = self.package(file.imports[owner])
             return folder is not None and name in self.defined(folder) and not self.asserts(folder, name)
         return any(owner in f.declared for _, f in self.files(posixpath.dirname(path)))
+
+
+def _drawn_out(old: GoFunction, function: GoFunction) -> bool:
+    """The body of a test became a function, and nothing new keeps it from asserting."""
+    lost = old.assertions - function.assertions
+    more = (
+        (function.returns, old.returns), (function.dead, old.dead), (function.skips, old.skips), (function.adrift, old.adrift),
+        (function.exits, old.exits), ((1,) * function.loses_t, (1,) * old.loses_t), ((1,) * ("recover" in function.names), (1,) * ("recover" in old.names)),
+    )  # fmt: skip
+    return bool(old.assertions) and not lost and all(len(now) <= len(was) for now, was in more)
 
 
 def _listed(parameters: str) -> list[str]:

@@ -106,7 +106,7 @@ def _wrapped(project: Project, path: str, old: GoFunction, new: GoFunction, afte
 
 def _passes_on(function: GoFunction) -> bool:
     """It calls one of its parameters that are functions, or hands it on."""
-    names = re.findall(r"(\w+)(?: , \w+)* (?:\.\.\. )?(?:func \(|\w*Func\b|\w+ \. \w*Func\b)", function.parameters)
+    names = re.findall(r"(\w+)(?: , \w+){0,8} (?:\.\.\. )?(?:func \(|\w*Func\b|\w+ \. \w*Func\b)", function.parameters)
     names = names or re.findall(r"\w+", function.parameters)[-2:-1]
     return any(re.search(rf"\b{n} \(|[(,=] {n} [,)]|return {n}\b|range {n}\b", f"{function.body} ,") for n in names)
 

@@ -8,7 +8,8 @@ from functools import cached_property
 
 from gatekeeper.checks.javascript_tests.project import Project, is_script
 from gatekeeper.formats.javascript_assertions import Delegate, ScriptAssertion, assertions
-from gatekeeper.formats.javascript_names import ALL, DEFAULT, Binding, How, ScriptNames, function_end, read_names
+from gatekeeper.formats.javascript_exports import ALL, DEFAULT
+from gatekeeper.formats.javascript_names import Binding, How, ScriptNames, function_end, read_names
 from gatekeeper.formats.javascript_reach import State
 from gatekeeper.formats.javascript_tests import ScriptTest
 from gatekeeper.formats.javascript_tokens import EXTENSIONS, Kind

@@ -124,6 +124,11 @@ HONEST = {
     "drawn_out_inside": (PLAIN, inside('assertUp := func(t *testing.T, got, want int) {\n		t.Helper()\n		if got != want {\n			t.Errorf("got %d", got)\n		}\n	}')),
     "drawn_out_into_a_subtest": (PLAIN, UP + CALL.replace("	assertUp(t, Add(2, 2), 4)", '	t.Run("add", func(t *testing.T) {\n		assertUp(t, Add(2, 2), 4)\n	})')),
     "drawn_out_with_a_table": (PLAIN, UP + CALL.replace("	assertUp(t, Add(2, 2), 4)", "	for _, c := range []struct{ a, b, want int }{{2, 2, 4}, {1, 1, 2}} {\n		assertUp(t, Add(c.a, c.b), c.want)\n	}")),
+    "whole_body": (
+        PLAIN.replace("	if got", "	for _, skip := range skips {\n		if skip {\n			t.Log(skip)\n			return\n		}\n	}\n	if got"),
+        PLAIN.replace("TestAdd(t *testing.T)", "checkAll(t *testing.T, more bool)").replace("	if got", "	for _, skip := range skips {\n		if skip {\n			t.Log(skip)\n			return\n		}\n	}\n	if got")
+        + "\nfunc TestAdd(t *testing.T) {\n	checkAll(t, false)\n}\n",
+    ),
     "method": (PLAIN, "\ntype kit struct{}\n" + METHOD + CALL.replace("assertUp(", "kit{}.assertUp(")),
     "moved_to_another_file": (UP + CALL, {TEST: HEAD + CALL, KIT: HEAD + UP}),
     "renamed": (UP + CALL, UP.replace("assertUp", "same") + CALL.replace("assertUp", "same")),
