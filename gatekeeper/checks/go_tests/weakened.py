@@ -195,7 +195,7 @@ def _fewer(
         return None  # steps of a set-up, which only must not go wrong
     if not new.assertions and now and not any(c.startswith("call ") for c in was):
         return None  # functions that assert say it all now
-    if not now and after.hands_on(path, old, new):
+    if after.drawn_out(path, old, new) or (not now and after.hands_on(path, old, new)):
         return None
     told = "; ".join(list(lost)[:3])[:400]
     logged = len(new.logs) - len(old.logs)
