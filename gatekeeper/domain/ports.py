@@ -152,7 +152,7 @@ class RunRequest:
     """Beside `only`: further paths; half of their tests come after all others, half before, whatever settings reorder or
     deselect."""
     behind: tuple[str, ...] = ()
-    """For pytest with the recorder: paths below the tree whose tests come after all others; the rest is as it is."""
+    """For pytest with the recorder: paths below the tree that are loaded when all other tests have run, and run then."""
 
 
 GATE_FILES = "/run/gate"

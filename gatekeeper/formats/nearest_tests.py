@@ -26,10 +26,10 @@ def nearest(changed: Iterable[str], tests: Iterable[str], sources: Mapping[str, 
     """
     touched = set(changed)
     importers: dict[str, set[str]] = {}
-    modules = modules_of(sources)
+    modules = _modules(sources)
     wanted = list(tests)
     for path, text in sources.items():
-        for name in imported_by(path, text):
+        for name in _imports(path, text):
             for target in modules.get(name, ()):
                 importers.setdefault(target, set()).add(path)
     distance = dict.fromkeys(touched, 0)
@@ -55,26 +55,11 @@ def nearest(changed: Iterable[str], tests: Iterable[str], sources: Mapping[str, 
     return [p for p in found if p in distance] or found[:1]
 
 
-def loaded(start: Iterable[str], sources: Mapping[str, str]) -> set[str]:
-    """Paths of all modules among `sources` that those of `start` may load, directly or by way of others, and these."""
-    modules = modules_of(sources)
-    found: set[str] = set()
-    waiting = [p for p in start if p in sources]
-    while waiting:
-        path = waiting.pop()
-        if path not in found:
-            found.add(path)
-            names = imported_by(path, sources[path])
-            waiting += [target for name in names for target in modules.get(name, ())]
-    return found
-
-
 def _stem(path: str) -> str:
     return posixpath.basename(path).rsplit(".", 1)[0]
 
 
-def modules_of(sources: Mapping[str, str]) -> dict[str, list[str]]:
-    """Dotted name under which a module may be imported -> paths that can be meant."""
+def _modules(sources: Mapping[str, str]) -> dict[str, list[str]]:
     table: dict[str, list[str]] = {}
     for path in sources:
         bare = path.removesuffix(".py").removesuffix("/__init__")
@@ -83,7 +68,7 @@ def modules_of(sources: Mapping[str, str]) -> dict[str, list[str]]:
     return table
 
 
-def imported_by(path: str, text: str) -> set[str]:
+def _imports(path: str, text: str) -> set[str]:
     """Dotted names that the module may import: of packages, modules, and what may be a module in one."""
     found: set[str] = set()
     folder = posixpath.dirname(path)

@@ -139,3 +139,53 @@ def test_a_narrowed_run_collects_what_it_is_told_and_goes_on_after_failures(old:
     (session,) = run.sessions
     assert [c.id.rpartition("::")[2] for c in session.cases] == ["test_1", "test_3", "test_b", "test_a", "test_2"]
     assert (session.complete, session.exit_code, run.exit_code) == (True, 1, 1)
+
+
+def test_files_that_come_behind_are_not_loaded_before_all_others_are_done(old: tuple[str, Runs]) -> None:
+    from dataclasses import replace
+
+    _, runs = old
+    files = {
+        "tests/conftest.py": "import pytest\n@pytest.fixture(scope='session')\ndef one(): return 1\n@pytest.fixture\ndef two(one): return one + 1\n",
+        "tests/test_a.py": """
+            import sys, unittest
+            open('/tmp/loaded', 'w').close()
+            def test_late(two): assert two == 2
+            def test_broken(): assert 0
+            class TestC(unittest.TestCase):
+                def test_d(self): pass
+        """,
+        "tests/test_b.py": """
+            import os
+            def test_first(two): assert two == 2 and not os.path.exists('/tmp/loaded')
+            def test_last(one): assert one == 1 and not os.path.exists('/tmp/loaded')
+        """,
+    }
+    request = runs.request(
+        runs.tree(files), Suite("s", command="python -m pytest -q --doctest-modules -k 'not test_d'")
+    )
+    run = runs.sandbox.run(replace(request, behind=("tests/test_a.py",)))
+    (session,) = run.sessions
+    assert [(c.id, c.outcome.value) for c in session.cases] == [
+        ("tests/test_b.py::test_first", "passed"),
+        ("tests/test_b.py::test_last", "passed"),
+        ("tests/test_a.py::test_late", "passed"),
+        ("tests/test_a.py::test_broken", "failed"),
+    ], run.log
+    assert (session.complete, session.problems, session.collected, session.deselected) == (True, (), 4, 1)
+    assert (session.exit_code, run.exit_code) == (1, 1)
+
+
+def test_a_file_behind_that_does_not_load_ends_the_run_as_it_would(old: tuple[str, Runs]) -> None:
+    from dataclasses import replace
+
+    _, runs = old
+    files = {"test_a.py": "import no_such_module\n", "test_b.py": "def test_b(): pass\n"}
+    request = runs.request(runs.tree(files), Suite("s", command="python -m pytest -q"))
+    run = runs.sandbox.run(replace(request, behind=("test_a.py",)))
+    (session,) = run.sessions
+    assert [(c.id, c.outcome.value) for c in session.cases] == [
+        ("test_b.py::test_b", "passed"),
+        ("test_a.py", "errored"),
+    ]
+    assert run.exit_code == 2

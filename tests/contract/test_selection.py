@@ -184,7 +184,7 @@ def test_some_files_come_behind_all_others_and_nothing_is_left_out(runs: Runs, s
     request = runs.request(runs.tree(FILES), suite, replace(LIMITS, wall_s=60))
     seen = runs.sandbox.run(replace(request, behind=("tests/deep/test_two.py", "tests/test_one.py")))
     assert ids(seen) == ids(plain) == ALL
-    assert (seen.exit_code, seen.counts) == (plain.exit_code, plain.counts)
+    assert (seen.exit_code, seen.counts) == (plain.exit_code, plain.counts), seen.log
     assert all(s.complete and not s.deselected for s in seen.sessions)
     places = [c.id.partition("::")[0] for c in seen.cases]
     assert places[0] == "tests/test_nested.py"

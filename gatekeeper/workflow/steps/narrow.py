@@ -1,7 +1,7 @@
-"""Narrow: where changed test modules can reach nothing but their own tests, those of the target alone are run a second time.
+"""Narrow: where test modules alone changed, a few of them, those of the target are run a second time and nothing else is.
 
-Then one whole run decides, with the changed modules' tests behind all others, so that these were over before any line of
-a changed test ran. What the target's own versions of the changed modules show on the change's code needs no second run
+One whole run decides then, in which the changed modules are loaded and run when all other tests are over and their records
+sent: nothing in them can make those pass. What the target's own versions of the changed modules show on the change's code needs no second run
 of all the rest. Whatever does not fit (a failure, another order, a run that nobody recorded) is run whole, both ways.
 """
 
@@ -22,8 +22,8 @@ from gatekeeper.records import replace
 
 _MOST_CHANGED = 0.3
 """Part of the suite's tests that may stand in changed modules: for more of them two whole runs cost less."""
-_MOST_MODULES = 1500
-_MOST_SOURCE = 200_000
+_MOST_MODULES = 4000
+_MOST_SOURCE = 1_000_000
 _OTHER_ORDER = re.compile(
     r"xdist|numprocesses|(?<![\w-])-n(?:\s|=|auto|\d)|random|--dist|--ff\b|--failed-first|--nf\b|--lf\b|forked|parallel"
 )
@@ -35,8 +35,7 @@ def tame(
 ) -> tuple[tuple[str, ...], frozenset[str]]:
     """(the changed test modules, names of the suites for which they are run behind all others); both empty where not.
 
-    Nothing but test modules may have changed of all that bends runs, and loading them must do nothing that could
-    reach the code or the runner.
+    Nothing but test modules may have changed of all that bends runs, few of them, and nothing else may speak of them.
     """
     kinds = {p.path: instruments.kind(p.path) for p in change.paths}
     bent = [p for p in change.paths if (kind := kinds[p.path]) is not None and kind.bends_runs]
@@ -45,7 +44,8 @@ def tame(
         return nothing
     told = frozenset(s.name for s in suites if s.kind is SuiteKind.TEST and _in_order(s, instruments, base))
     paths = tuple(p.path for p in bent)
-    if not told or not _few(paths, instruments, base, merged) or _loads_more(change, paths, instruments, base, merged):
+    words = [s.command or "" for s in suites]
+    if not told or not _few(paths, instruments, base, merged) or _taken_from(paths, words, instruments, base, merged):
         return nothing
     return paths, told
 
@@ -80,42 +80,23 @@ def _few(paths: tuple[str, ...], instruments: Instruments, base: Tree, merged: T
     return most <= _MOST_CHANGED * (rest + most)
 
 
-def _loads_more(change: Change, paths: tuple[str, ...], instruments: Instruments, base: Tree, merged: Tree) -> bool:
-    """Loading the changed modules, or what only they load, does more than to define things."""
-    from gatekeeper.formats.import_effects import PROJECTS, import_effects
-    from gatekeeper.formats.nearest_tests import loaded, modules_of
-    from gatekeeper.formats.runner_reach import NATIVE, reaches
-
-    if any(p.new is not None and p.path.endswith(NATIVE) for p in change.paths):
+def _taken_from(
+    paths: tuple[str, ...], commands: Sequence[str], instruments: Instruments, base: Tree, merged: Tree
+) -> bool:
+    """Another module, a command, a script or the settings speak of a changed module: what they then show hangs on that, too."""
+    others = [p for p, e in merged.entries.items() if p.endswith(".py") and p not in paths]
+    if len(others) > _MOST_MODULES or any((merged.entries[p].size or 0) > _MOST_SOURCE for p in others):
         return True
-    for path in paths:
-        old, new = _read(base, path), _read(merged, path)
-        if reaches(old, new, test=True) or import_effects(old, new, test=True):
-            return True
-    modules = [p for p, e in merged.entries.items() if p.endswith(".py") and (e.size or 0) <= _MOST_SOURCE]
-    if len(modules) > _MOST_MODULES:
-        return True
-    sources = {p: source for p in modules if (source := _read(merged, p)) is not None}
-    if PROJECTS & set(modules_of(sources)):
-        return True
-    rest = {p: s for p, s in sources.items() if p not in paths}
-    if _spoken_of(paths, (*rest.values(), *_texts(merged, instruments.scripts).values())):
-        return True
-    before = {**rest, **_texts(base, paths)}
-    tests = [p for p in before if instruments.kind(p) in (InstrumentKind.TEST, InstrumentKind.TEST_SUPPORT)]
-    further = loaded([p for p in paths if p in sources], sources) - loaded(tests, before) - set(paths)
-    return any(import_effects(None, sources[p]) or reaches(None, sources[p]) for p in further)
+    means = {*instruments.scripts, *(p for p in base.entries if instruments.kind(p) is InstrumentKind.RUNNER_SETTINGS)}
+    return _spoken_of(
+        paths, (*commands, *(_read(merged, p) or "" for p in others), *(_read(base, p) or "" for p in means))
+    )
 
 
 def _spoken_of(paths: Iterable[str], others: Iterable[str]) -> bool:
-    """Another module may take something from a changed one: what it then shows hangs on that, too."""
     stems = sorted({posixpath.basename(p).removesuffix(".py") for p in paths})
     pattern = re.compile(rf"\b(?:{'|'.join(map(re.escape, stems))})\b")
     return any(pattern.search(source) for source in others)
-
-
-def _texts(tree: Tree, paths: Iterable[str]) -> dict[str, str]:
-    return {p: source for p in paths if (source := _read(tree, p)) is not None}
 
 
 def _read(tree: Tree, path: str) -> str | None:
@@ -137,10 +118,9 @@ def known(run: SuiteRun, behind: Sequence[str]) -> tuple[str, ...] | None:
     if not simply_passed(run) or not run.accounted_for:
         return None
     files = frozenset(behind)
-    for session in run.sessions:
-        late = [c.id.partition("::")[0] in files for c in session.cases]
-        if late != sorted(late):
-            return None
+    late = [c.id.partition("::")[0] in files for s in run.sessions for c in s.cases]
+    if late != sorted(late):
+        return None
     passed = (i for i, seen in outcomes_by_id(run.cases).items() if set(seen) == {Outcome.PASSED})
     return tuple(sorted(i for i in passed if i.partition("::")[0] not in files))
 

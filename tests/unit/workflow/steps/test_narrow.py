@@ -35,11 +35,12 @@ def tame(after, *, base=None, suite=SUITE):
         ({"tests/test_odd.py": MORE.replace("1, 2", "2, 1")}, ("tests/test_odd.py",)),
         ({"tests/test_odd.py": None}, ("tests/test_odd.py",)),
         ({"src/app/more.py": "import re\n\nX = re.compile('a')\n\n\ndef more():\n    return 1\n", "tests/test_new.py": "from app.more import more\n\n\ndef test_m():\n    assert more() == 1\n"}, BEHIND),
+        ({"tests/test_new.py": "import gc\nimport app.state\n\napp.state.f()\n" + MORE}, BEHIND),
         ({**NEW, "README.md": "More.\n", "src/app/state.py": "HELP = []\nHELP.append(2)\n"}, BEHIND),
     ],
-    ids=["a new one", "with code", "an edited one", "a removed one", "with a module of its own", "with other files"],
+    ids=["a new one", "with code", "an edited one", "a removed one", "with a module of its own", "that does whatever it likes", "with other files"],
 )  # fmt: skip
-def test_modules_that_only_define_tests_are_tame(after, paths):
+def test_a_few_test_modules_are_tame(after, paths):
     assert tame(after) == (paths, frozenset({"verify"}))
 
 
@@ -52,23 +53,12 @@ def test_modules_that_only_define_tests_are_tame(after, paths):
         {**NEW, "pyproject.toml": "[tool.pytest.ini_options]\n"},
         {**NEW, "tests/support.py": "X = 1\n"},
         {"tests/test_sums.py": TESTS + MORE.partition("\n\n\n")[2]},
-        {"tests/test_new.py": "import app.state\n\n\ndef test_m():\n    assert app.state\n"},
-        {"tests/test_new.py": MORE + "\nadd(1, 2)\n"},
-        {"tests/test_new.py": "import gc\n" + MORE},
-        {"tests/test_new.py": MORE + "\n\ndef test_x():\n    import app.sums\n    app.sums.add = print\n"},
-        {"tests/test_new.py": MORE + "\n\ndef pytest_generate_tests(metafunc):\n    pass\n"},
         {"tests/test_new[1].py": MORE},
-        {"tests/test_new.py": "def (:\n"},
-        {**NEW, "src/app/fast.so": "x"},
-        {**NEW, "src/mock.py": "def patch(name):\n    pass\n"},
-        {"src/app/more.py": "from app import sums\n\nsums.add = print\n", "tests/test_new.py": "import app.more\n\n\ndef test_m():\n    assert app.more\n"},
-        {"src/app/more.py": "import app.most\n", "src/app/most.py": "from app import sums\n\nsums.fix()\n", "tests/test_new.py": "import app.more\n\n\ndef test_m():\n    assert app.more\n"},
+        {**NEW, "src/app/more.py": "from tests.test_new import test_more\n"},
     ],
-    ids=["no test", "conftest", "data", "settings", "support", "most of the tests", "a module that only it loads", "a call",
-         "the collector", "an assignment", "a hook", "brackets", "no Python", "native code", "another mock", "a patch loaded",
-         "a patch loaded further on"],
-)  # fmt: skip
-def test_whatever_could_reach_other_tests_is_not(after):
+    ids=["no test", "conftest", "data", "settings", "support", "most of the tests", "brackets", "taken by code"],
+)
+def test_whatever_else_bends_runs_is_not(after):
     assert tame(after) == ((), frozenset())
 
 
@@ -77,11 +67,12 @@ def test_whatever_could_reach_other_tests_is_not(after):
     [
         {"tests/test_third.py": "from tests.test_odd import test_more\n"},
         {"tests/conftest.py": "pytest_plugins = ['tests.test_odd']\n"},
+        {"pytest.ini": "[pytest]\naddopts = -p tests.test_odd\n"},
         {"pytest.ini": "[pytest]\naddopts = -n 4\n"},
         {"pyproject.toml": '[tool.pytest.ini_options]\naddopts = "-p xdist"\n'},
         {"setup.cfg": "[tool:pytest]\naddopts = --random-order\n"},
     ],
-    ids=["taken by another", "a plug-in", "xdist", "xdist by name", "random"],
+    ids=["taken by another", "a plug-in", "a plug-in by settings", "xdist", "xdist by name", "random"],
 )
 def test_nor_are_modules_that_others_take_from_or_that_come_in_no_order(base):
     assert tame({"tests/test_odd.py": MORE.replace("1, 2", "2, 1")}, base=base) == ((), frozenset())
