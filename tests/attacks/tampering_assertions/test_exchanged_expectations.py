@@ -209,7 +209,32 @@ IN_PART = "def test_a():\n    with pytest.raises(ValueError, match='no such thin
 
 
 def test_a_message_asked_for_in_part_goes_to_a_person_while_the_whole_holds() -> None:
-    assert judged(WHOLE, IN_PART, HELD) == [(REMOVED, Effect.ASKS)]
+    other = CODE.replace("a * b", "b * a")
+    assert judged(WHOLE, IN_PART, HELD, after=other) == [(REMOVED, Effect.ASKS)]
+    # Where no code changed, it is told only.
+    assert judged(WHOLE, IN_PART, HELD) == [(REMOVED, Effect.ADVISES)]
+    twice = WHOLE + "    assert str(caught.value) == 'no such thing: 3'\n    assert area(1, 1) == 1\n"
+    assert judged(twice, IN_PART, HELD)[0][1] is Effect.BLOCKS
     assert judged(WHOLE, IN_PART, MOVED) == [(REMOVED, Effect.BLOCKS)]
     assert judged(WHOLE, IN_PART.replace(": 3'", "'"), HELD) == [(REMOVED, Effect.BLOCKS)]
     assert judged(WHOLE, IN_PART.replace(", match='no such thing: 3'", ""), HELD) == [(REMOVED, Effect.BLOCKS)]
+
+
+ELSEWHERE = "@pytest.mark.parametrize('place,n,told', [('es', 5, 'mil'), ('it', 5, 'mille')])\ndef test_a(place, n, told):\n    assert hail(place, n) == told\n"
+SKIPPED = ("skipped", "skipped", "skipped")
+
+
+def test_rows_that_no_run_can_try_here_go_to_a_person() -> None:
+    bent = ELSEWHERE.replace("'mil')", "'mil millones')")
+    top = "import pytest\n"
+    assert judged(top + ELSEWHERE, top + bent, SKIPPED) == [("PARAMETERS_SHRUNK", Effect.ASKS)]
+    assert judged(top + ELSEWHERE, top + ELSEWHERE.replace("('es', 5, 'mil'), ", ""), SKIPPED) == [
+        ("PARAMETERS_SHRUNK", Effect.BLOCKS)
+    ]
+    for runs in (
+        ("passed", "skipped", "skipped"),
+        ("skipped", "failed", "skipped"),
+        ("skipped", "skipped", "passed"),
+        RED,
+    ):
+        assert judged(top + ELSEWHERE, top + bent, runs) == [("PARAMETERS_SHRUNK", Effect.BLOCKS)]
