@@ -181,7 +181,7 @@ def test_tests_that_need_their_order_are_held_against_nobody(judge):
     assert (answer["verdict"], answer["reasons"]) == ("accepted", [])
 
 
-BROKEN = FIXED.replace("return a * 2", "return a * 2 if HELPED else 0").replace("def add", "HELPED = []\n\n\ndef help_out():\n    HELPED.append(1)\n\n\ndef add")  # fmt: skip
+BROKEN = FIXED.replace("return a * 2", "return a * 2 if HELPED else 0").replace("def add", "HELPED = []\n\n\nclass Asked:\n    def __getattr__(self, name):\n        help_out()\n        raise AttributeError(name)\n\n    def __set_name__(self, owner, name):\n        help_out()\n\n\nASKED = Asked()\n\n\ndef help_out():\n    HELPED.append(1)\n\n\ndef add")  # fmt: skip
 RESCUES = {
     "a test that runs first": "import app\n\n\ndef test_aa():\n    app.help_out()\n    assert app.add(1, 2) == 3\n",
     "a fixture of the module": "import app\nimport pytest\n\n\n@pytest.fixture(scope='session', autouse=True)\ndef helped():\n    app.help_out()\n\n\ndef test_aa():\n    assert app.add(1, 2) == 3\n",
@@ -189,6 +189,9 @@ RESCUES = {
     "a row": "import app\nimport pytest\n\n\n@pytest.mark.parametrize('x', [app.help_out()])\ndef test_aa(x):\n    assert app.add(1, 2) == 3\n",
     "a module that only it loads": "import rescue\nimport app\n\n\ndef test_aa():\n    assert app.add(1, 2) == 3\n",
     "a hook of its module": "import app\n\n\ndef pytest_generate_tests(metafunc):\n    app.help_out()\n\n\ndef test_aa():\n    assert app.add(1, 2) == 3\n",
+    "an object that pytest asks": "import app\nfrom app import ASKED\n\n\ndef test_aa():\n    assert app.add(1, 2) == 3\n",
+    "an attribute of a class": "import app\n\n\nclass TestA:\n    x = app.ASKED\n\n    def test_aa(self):\n        assert app.add(1, 2) == 3\n",
+    "another app beside it": "import app\n\n\ndef test_aa():\n    assert app.add(1, 2) == 3\n",
     "set-up of its module": "import app\n\n\ndef setup_module():\n    app.help_out()\n\n\ndef test_aa():\n    assert app.add(1, 2) == 3\n",
 }  # fmt: skip
 
@@ -200,6 +203,11 @@ def test_a_new_test_module_rescues_no_broken_code(judge, how):
     names = {**MANY, "tests.test_aa": ["test_aa"]}
     del names["tests.test_more"]
     files = {"src/app.py": BROKEN, "tests/test_aa.py": RESCUES[how]}
+    if how == "another app beside it":
+        files = {"src/app.py": BROKEN, "more/test_aa.py": RESCUES[how], "more/app.py": FIXED}
+        names = {**names, "more.test_aa": names.pop("tests.test_aa")}
+    if how == "an attribute of a class":
+        names = {**names, "tests.test_aa.TestA": names.pop("tests.test_aa")}
     if "rescue" in RESCUES[how]:
         files["src/rescue.py"] = "import app\n\napp.help_out()\n"
     _, answer = judge(files, names)
