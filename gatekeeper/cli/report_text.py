@@ -231,7 +231,7 @@ def _run(run: SuiteRun) -> str:
     end = f"exit {run.exit_code}" if run.termination is Termination.EXITED else run.termination.value.replace("_", " ")
     part = ", only what was not known" if run.partial else ""
     if run.taken:
-        counts += f", {len(run.taken)} of them as on {place(RunRole.MERGED.value)}"
+        counts += f", {len(run.taken)} of them as on {place(RunRole.BASE_INSTRUMENTS.value)}"
     return (
         f"{harmless(run.suite, newlines=False)} on {place(run.role.value)}{part}: {end}, {counts}"
         f" ({run.wall_s:.1f} s, {run.guarantee or 'no guarantee'})"

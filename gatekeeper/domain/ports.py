@@ -151,8 +151,6 @@ class RunRequest:
     last: tuple[str, ...] = ()
     """Beside `only`: further paths; half of their tests come after all others, half before, whatever settings reorder or
     deselect."""
-    behind: tuple[str, ...] = ()
-    """For pytest with the recorder: paths below the tree that are loaded when all other tests have run, and run then."""
 
 
 GATE_FILES = "/run/gate"

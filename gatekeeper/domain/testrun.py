@@ -154,7 +154,7 @@ class SuiteRun:
     """True where the gate ran a part of the suite: its status is of that part."""
     taken: tuple[CaseResult, ...] = ()
     """Beside that part: tests that this run only listed, with the result of the same test of the same file in the whole run
-    on the merge result."""
+    with the target's own tests."""
 
     @property
     def cases(self) -> tuple[CaseResult, ...]:

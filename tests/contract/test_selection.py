@@ -176,29 +176,3 @@ def test_lines_that_each_test_runs_are_told_and_nothing_of_tests_that_cannot_be_
     assert seen.exit_code == 0, seen.log
     reached = {test.rpartition("::")[2]: places for test, places in seen.sessions[0].reached}
     assert reached == {"test_one": (0,), "test_two": (2,), "test_nothing": (), "test_thread": (0,)}
-
-
-@pytest.mark.parametrize("suite", SUITES[:2], ids=lambda s: s.command)
-def test_some_files_come_behind_all_others_and_nothing_is_left_out(runs: Runs, suite: Suite) -> None:
-    plain = runs.sandbox.run(replace(runs.request(runs.tree(FILES), suite, replace(LIMITS, wall_s=60))))
-    request = runs.request(runs.tree(FILES), suite, replace(LIMITS, wall_s=60))
-    seen = runs.sandbox.run(replace(request, behind=("tests/deep/test_two.py", "tests/test_one.py")))
-    assert ids(seen) == ids(plain) == ALL
-    assert (seen.exit_code, seen.counts) == (plain.exit_code, plain.counts), seen.log
-    assert all(s.complete and not s.deselected for s in seen.sessions)
-    places = [c.id.partition("::")[0] for c in seen.cases]
-    assert places[0] == "tests/test_nested.py"
-    kept = [c.id for c in plain.cases if c.id.partition("::")[0] != "tests/test_nested.py"]
-    assert [c.id for c in seen.cases[1:]] == kept
-
-
-def test_what_reorders_tests_does_it_before(runs: Runs) -> None:
-    turned = {
-        **FILES,
-        "tests/conftest.py": FILES["tests/conftest.py"]
-        + "@pytest.hookimpl(trylast=True)\ndef pytest_collection_modifyitems(items): items.reverse()\n",
-    }
-    request = runs.request(runs.tree(turned), SUITES[1], replace(LIMITS, wall_s=60))
-    seen = runs.sandbox.run(replace(request, behind=("tests/test_nested.py",)))
-    assert seen.cases[-1].id.startswith("tests/test_nested.py")
-    assert ids(seen) == ALL

@@ -25,6 +25,16 @@ PROJECT = {
 NAMES = {"tests.test_app": ["test_add", "test_double"], "tests.test_double": ["test_zero"]}
 
 
+OTHERS = {
+    "tests/test_double.py": "from app import double\n\n\n" + "\n\n".join(f"def test_{n}():\n    assert double({n}) == {2 * n}\n" for n in range(8)),
+}  # fmt: skip
+MANY = {
+    "tests.test_app": ["test_add", "test_double"],
+    "tests.test_double": [f"test_{n}" for n in range(8)],
+    "tests.test_more": ["test_more"],
+}
+
+
 @pytest.fixture
 def judge(make_repo, tmp_path, gate_env):
     """Judge files on a branch: {role: counts} of the runs, and the whole answer."""
@@ -85,13 +95,20 @@ def test_a_run_of_the_base_is_kept_and_reused(judge):
     assert kept() == made
 
 
-def test_a_change_of_tests_alone_is_two_runs_for_all_four_roles(judge):
-    names = {**NAMES, "tests.test_more": ["test_more"]}
+def test_a_change_of_tests_alone_is_one_whole_run(judge):
+    judge.repo.commit(OTHERS, "More tests")
     more = MORE.replace("add(1, 2) == 3", "add(1, 2) == -1")
-    runs, answer = judge({"tests/test_more.py": more}, names)
-    assert runs["new_tests_on_base"] == runs["merged"]
-    assert runs["base"] == runs["base_instruments"]
-    assert {r["id"].partition("-")[2] for r in answer["runs"]} >= {"base-0", "new_tests_on_base-0"}
+    runs, answer = judge({"tests/test_more.py": more}, MANY)
+    assert runs["merged"] == {"failed": 1, "passed": 10}
+    assert runs["base"] == runs["base_instruments"] == {"failed": 1, "passed": 9}
+    assert runs["new_tests_on_base"] == {"passed": 1}
+    parts = {r["role"]: (r["partial"], r["taken"]) for r in answer["runs"] if not r["role"].startswith("again")}
+    assert parts == {
+        "merged": (True, 9),
+        "base_instruments": (False, 0),
+        "base": (False, 0),
+        "new_tests_on_base": (True, 0),
+    }
 
 
 def test_tests_that_code_makes_vanish_are_seen_by_their_names_on_the_base(judge):
@@ -144,31 +161,26 @@ def test_where_more_of_a_file_differs_all_its_tests_are_tried_on_the_base(judge)
     assert runs["new_tests_on_base"] == {"passed": 1, "failed": 2}
 
 
-OTHERS = {
-    "tests/test_double.py": "from app import double\n\n\n" + "\n\n".join(f"def test_{n}():\n    assert double({n}) == {2 * n}\n" for n in range(8)),
-}  # fmt: skip
-MANY = {
-    "tests.test_app": ["test_add", "test_double"],
-    "tests.test_double": [f"test_{n}" for n in range(8)],
-    "tests.test_more": ["test_more"],
-}
-
-
-def roles(answer):
-    return [r["id"].partition("-")[2].removesuffix("-0") for r in answer["runs"]]
-
-
-def test_test_modules_that_reach_nothing_else_cost_one_whole_run(judge):
+def test_a_few_test_modules_cost_one_whole_run(judge):
     judge.repo.commit(OTHERS, "More tests")
     runs, answer = judge({"src/app.py": FIXED, "tests/test_more.py": MORE}, MANY)
     assert (answer["verdict"], answer["reasons"]) == ("accepted", [])
-    assert runs == {"merged": {"passed": 11}, "base_instruments": {"passed": 10}, "base": {}, "new_tests_on_base": {"failed": 1}} or runs["base"] == {"failed": 1}  # fmt: skip
-    (own,) = [r for r in answer["runs"] if r["role"] == "base_instruments"]
-    assert (own["partial"], own["taken"]) == (True, 10)
+    assert (
+        runs
+        == {
+            "merged": {"passed": 11},
+            "base_instruments": {"passed": 10},
+            "base": {"failed": 1},
+            "new_tests_on_base": {"failed": 1},
+        }
+        or runs["base"] == {}
+    )
+    (merged,) = [r for r in answer["runs"] if r["role"] == "merged"]
+    assert (merged["partial"], merged["taken"]) == (True, 10)
 
 
-def test_tests_that_need_their_order_are_held_against_nobody(judge):
-    """A changed test that others build on comes last in the gate's run: what then fails is no fault of the change."""
+def test_tests_that_need_others_are_held_against_nobody(judge):
+    """Others build on what a changed test leaves behind, and it on what they do: running a part is no fault of the change."""
     first = "import app\n\n\ndef test_first():\n    app.state = 1\n    assert app.add(2, 0) == 2\n"
     then = "import app\n\n\n" + "\n\n".join(f"def test_{n}():\n    assert app.state == 1\n" for n in range(8))
     judge.repo.commit(
@@ -181,6 +193,23 @@ def test_tests_that_need_their_order_are_held_against_nobody(judge):
     assert (answer["verdict"], answer["reasons"]) == ("accepted", [])
 
 
+def test_a_changed_test_that_needs_others_is_run_with_them(judge):
+    first = "import app\n\n\ndef test_first():\n    app.state = 1\n    assert app.add(2, 0) == 2\n"
+    last = "import app\n\n\ndef test_last():\n    assert app.state == 1\n    assert app.double(9) == 18\n"
+    code = CODE + "\n\nstate = 0\n"
+    judge.repo.commit({"src/app.py": code, "tests/test_a.py": first, "tests/test_z.py": last, **OTHERS}, "Order")
+    names = {**MANY, "tests.test_a": ["test_first"], "tests.test_z": ["test_last"]}
+    del names["tests.test_more"]
+    files = {
+        "src/app.py": code.replace("a - b", "a + b"),
+        "tests/test_z.py": last.replace("double(9) == 18", "add(9, 1) == 10"),
+    }
+    _, answer = judge(files, names)
+    assert "TESTS_FAILED" not in {f["code"] for f in answer["findings"]}
+    (merged,) = [r for r in answer["runs"] if r["role"] == "merged"]
+    assert (merged["partial"], merged["counts"]) == (False, {"passed": 12})
+
+
 BROKEN = FIXED.replace("return a * 2", "return a * 2 if HELPED else 0").replace("def add", "HELPED = []\n\n\nclass Asked:\n    def __getattr__(self, name):\n        help_out()\n        raise AttributeError(name)\n\n    def __set_name__(self, owner, name):\n        help_out()\n\n\nASKED = Asked()\n\n\ndef help_out():\n    HELPED.append(1)\n\n\ndef add")  # fmt: skip
 RESCUES = {
     "a test that runs first": "import app\n\n\ndef test_aa():\n    app.help_out()\n    assert app.add(1, 2) == 3\n",
@@ -191,6 +220,7 @@ RESCUES = {
     "a hook of its module": "import app\n\n\ndef pytest_generate_tests(metafunc):\n    app.help_out()\n\n\ndef test_aa():\n    assert app.add(1, 2) == 3\n",
     "an object that pytest asks": "import app\nfrom app import ASKED\n\n\ndef test_aa():\n    assert app.add(1, 2) == 3\n",
     "an attribute of a class": "import app\n\n\nclass TestA:\n    x = app.ASKED\n\n    def test_aa(self):\n        assert app.add(1, 2) == 3\n",
+    "its presence on the disk": "import app\n\n\ndef test_aa():\n    assert app.add(1, 2) == 3\n",
     "another app beside it": "import app\n\n\ndef test_aa():\n    assert app.add(1, 2) == 3\n",
     "set-up of its module": "import app\n\n\ndef setup_module():\n    app.help_out()\n\n\ndef test_aa():\n    assert app.add(1, 2) == 3\n",
 }  # fmt: skip
@@ -203,6 +233,9 @@ def test_a_new_test_module_rescues_no_broken_code(judge, how):
     names = {**MANY, "tests.test_aa": ["test_aa"]}
     del names["tests.test_more"]
     files = {"src/app.py": BROKEN, "tests/test_aa.py": RESCUES[how]}
+    if how == "its presence on the disk":
+        counted = "len([f for f in __import__('pathlib').Path('tests').iterdir() if f.suffix == '.py']) > 2"
+        files["src/app.py"] = BROKEN.replace("if HELPED", f"if {counted}")
     if how == "another app beside it":
         files = {"src/app.py": BROKEN, "more/test_aa.py": RESCUES[how], "more/app.py": FIXED}
         names = {**names, "more.test_aa": names.pop("tests.test_aa")}

@@ -137,9 +137,9 @@ def advice_of_many_kinds() -> Outcome:
 
 def with_further_runs() -> Outcome:
     own = [made_run({"a": "failed"}, role=RunRole.WITNESS), made_run({"b": "failed"}, role=RunRole.WITNESS)]
-    merged = made_run({ADD: "passed", SUB: "passed"})
+    mine = made_run({ADD: "passed", SUB: "passed"}, role=RunRole.BASE_INSTRUMENTS)
+    merged = made_run({SUB: "passed"}, partial=True, taken=mine.cases[:1])
     part = made_run({}, role=BASE, partial=True, exit_code=1)
-    mine = made_run({SUB: "passed"}, role=RunRole.BASE_INSTRUMENTS, partial=True, taken=merged.cases[:1])
     return made_outcome([], [merged, mine, part, *own, made_run({}, role=RunRole.MEASURE)])
 
 

@@ -103,15 +103,12 @@ def inner_command(request: RunRequest) -> list[str]:
 
 def wanted(request: RunRequest, at: str = TREE) -> str:
     """What the recorder is told to collect, as JSON in ASCII; empty for everything. Raises `CouldNotCheck`."""
-    words = {"only": request.only, "last": request.last} if request.only or request.last else {}
-    if request.behind:
-        words["behind"] = request.behind
-    if not words:
+    if not request.only and not request.last:
         return ""
-    for path in (*request.only, *request.last, *request.behind):
+    for path in (*request.only, *request.last):
         if PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts or "\0" in path:
             raise CouldNotCheck("SANDBOX_FAILED", f"The test file {path!r} is not inside the tree.")
-    text = json.dumps({word: [f"{at}/{p}" for p in paths] for word, paths in words.items()})
+    text = json.dumps({"only": [f"{at}/{p}" for p in request.only], "last": [f"{at}/{p}" for p in request.last]})
     if len(text) > MAX_WANTED:
         raise CouldNotCheck("SANDBOX_FAILED", f"The test files' names have more than {MAX_WANTED} bytes.")
     return text

@@ -22,7 +22,6 @@ import threading
 from typing import Any
 
 import pytest
-from _pytest.main import pytest_runtestloop as _run_tests
 
 SOCKET = "/run/recorder.sock"
 SELECTION = "/run/gate/select.json"
@@ -103,13 +102,8 @@ def pytest_configure(config: Any) -> None:
 
 
 def _narrow(config: Any, wanted: Any) -> None:
-    """Collect what the gate names and nothing else, with the settings that the command has; no failure ends the run.
-
-    Or the files that it names come behind all others.
-    """
-    if wanted and "behind" in wanted:
-        config.pluginmanager.register(_Behind(wanted["behind"]), "gatekeeper-recorder-behind")
-    elif wanted:
+    """Collect what the gate names and nothing else, with the settings that the command has; no failure ends the run."""
+    if wanted:
         config.args = [*wanted["only"], *wanted["last"]]
         config.option.maxfail = 0
         config.pluginmanager.register(_Narrowed(wanted), "gatekeeper-recorder-narrowed")
@@ -276,51 +270,6 @@ class _Narrowed:
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
         node.workerinput["gatekeeper_wanted"] = self.wanted
-
-
-class _Behind:
-    """Some files are not even loaded before all other tests have run; then their tests follow in the same session.
-
-    What they do when they are loaded, collected or run comes too late for the others, whose records are sent by then.
-    """
-
-    def __init__(self, files: list[str]) -> None:
-        self.files = frozenset(files)
-        self.late: list[Any] | None = []
-        """Collectors that wait; None when it is their turn."""
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_make_collect_report(self, collector: Any) -> Any:
-        if self.late is None or not isinstance(collector, pytest.File) or str(collector.path) not in self.files:
-            return None
-        self.late.append(collector)
-        return pytest.CollectReport(collector.nodeid, "passed", None, [])
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtestloop(self, session: Any) -> bool | None:
-        config, waiting = session.config, self.late or []
-        if config.pluginmanager.hasplugin("dsession"):
-            return None  # tests run in other processes, in no order
-        _run_tests(session)
-        if config.option.collectonly:
-            return True
-        first, failed, self.late = session.items, session.testsfailed, None
-        items = [item for collector in waiting for item in session.genitems(collector)]
-        config.hook.pytest_collection_modifyitems(session=session, config=config, items=items)
-        session.items = items
-        config.hook.pytest_collection_finish(session=session)
-        session.items = [*first, *items]
-        session.testscollected += len(items)
-        broken = session.testsfailed - failed
-        if broken and not config.option.continue_on_collection_errors:
-            raise session.Interrupted(f"{broken} error{'s' if broken != 1 else ''} during collection")
-        for item, following in zip(items, [*items[1:], None], strict=False):
-            item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
-            if session.shouldfail:
-                raise session.Failed(session.shouldfail)
-            if session.shouldstop:
-                raise session.Interrupted(session.shouldstop)
-        return True
 
 
 class _Worker:

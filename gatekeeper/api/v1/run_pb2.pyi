@@ -169,7 +169,7 @@ class Run(_message.Message):
     """True where the gate ran a part of the suite: exit is of that part."""
     taken: _builtins.int
     """Results among the counts that stand in for tests which the part left out: those of the same tests of the same
-    files in the whole run on the merge result.
+    files in the whole run with the target's own tests.
     """
     @_builtins.property
     def counts(self) -> _containers.ScalarMap[_builtins.str, _builtins.int]:

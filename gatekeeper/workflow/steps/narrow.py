@@ -1,8 +1,8 @@
-"""Narrow: where test modules alone changed, a few of them, those of the target are run a second time and nothing else is.
+"""Narrow: where a few test modules alone changed, of the merge result only what is not known is run.
 
-One whole run decides then, in which the changed modules are loaded and run when all other tests are over and their records
-sent: nothing in them can make those pass. What the target's own versions of the changed modules show on the change's code needs no second run
-of all the rest. Whatever does not fit (a failure, another order, a run that nobody recorded) is run whole, both ways.
+The whole suite then runs with the target's own tests on the change's code, in a tree in which nothing of the changed
+modules is. Of the merge result all tests are listed, and those of the changed modules run: what the others show is
+known, and nothing in the change's tests could have had a part in it. Whatever does not fit is run whole, both ways.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from contextlib import suppress
 
 from gatekeeper.domain.change import Change
 from gatekeeper.domain.instruments import InstrumentKind, Instruments
+from gatekeeper.domain.selection import Selection
 from gatekeeper.domain.testrun import Outcome, RunRole, SuiteRun, Termination, completed, outcomes_by_id
 from gatekeeper.domain.ticket import Suite, SuiteKind
 from gatekeeper.domain.tree import Tree, text
@@ -24,30 +25,27 @@ _MOST_CHANGED = 0.3
 """Part of the suite's tests that may stand in changed modules: for more of them two whole runs cost less."""
 _MOST_MODULES = 4000
 _MOST_SOURCE = 1_000_000
-_OTHER_ORDER = re.compile(
-    r"xdist|numprocesses|(?<![\w-])-n(?:\s|=|auto|\d)|random|--dist|--ff\b|--failed-first|--nf\b|--lf\b|forked|parallel"
-)
-"""Words of commands and settings under which tests do not come in the order in which they stand."""
+_WHOLE = re.compile(r"--cov\b|fail[-_]under|coverage run")
+"""Words of commands and settings under which a part of a suite ends otherwise than the whole."""
 
 
-def tame(
+def alone(
     change: Change, suites: Sequence[Suite], instruments: Instruments, base: Tree, merged: Tree
-) -> tuple[tuple[str, ...], frozenset[str]]:
-    """(the changed test modules, names of the suites for which they are run behind all others); both empty where not.
+) -> frozenset[str]:
+    """Names of the suites of which the changed test modules alone need be run on the merge result.
 
     Nothing but test modules may have changed of all that bends runs, few of them, and nothing else may speak of them.
     """
     kinds = {p.path: instruments.kind(p.path) for p in change.paths}
     bent = [p for p in change.paths if (kind := kinds[p.path]) is not None and kind.bends_runs]
-    nothing: tuple[tuple[str, ...], frozenset[str]] = ((), frozenset())
     if not bent or any(kinds[p.path] is not InstrumentKind.TEST or not _module(p.path) for p in bent):
-        return nothing
-    told = frozenset(s.name for s in suites if s.kind is SuiteKind.TEST and _in_order(s, instruments, base))
+        return frozenset()
+    told = frozenset(s.name for s in suites if s.kind is SuiteKind.TEST and _told(s, instruments, base))
     paths = tuple(p.path for p in bent)
     words = [s.command or "" for s in suites]
     if not told or not _few(paths, instruments, base, merged) or _taken_from(paths, words, instruments, base, merged):
-        return nothing
-    return paths, told
+        return frozenset()
+    return told
 
 
 def _module(path: str) -> bool:
@@ -55,8 +53,8 @@ def _module(path: str) -> bool:
     return path.endswith(".py") and posixpath.basename(path) not in ("conftest.py", "__init__.py") and "[" not in path
 
 
-def _in_order(suite: Suite, instruments: Instruments, base: Tree) -> bool:
-    """Pytest runs in the suite, as far as its words and scripts say so, and nothing speaks of another order."""
+def _told(suite: Suite, instruments: Instruments, base: Tree) -> bool:
+    """Pytest runs in the suite, as far as its words and scripts say so, and a part of it ends as it does itself."""
     from gatekeeper.formats.pytest_settings import ORDER
 
     scripts = [_read(base, p) or "" for p in instruments.scripts] if suite.runner == "command" else []
@@ -66,7 +64,7 @@ def _in_order(suite: Suite, instruments: Instruments, base: Tree) -> bool:
     if suite.runner == "command" and not any("pytest" in w or "py.test" in w for w in words):
         return False
     settings = [_read(base, posixpath.join(folder, name)) or "" for folder in {"", suite.workdir} for name in ORDER]
-    return not any(_OTHER_ORDER.search(w) for w in (*words, *settings))
+    return not any(_WHOLE.search(w) for w in (*words, *settings))
 
 
 def _few(paths: tuple[str, ...], instruments: Instruments, base: Tree, merged: Tree) -> bool:
@@ -105,48 +103,47 @@ def _read(tree: Tree, path: str) -> str | None:
     return None
 
 
-def simply_passed(run: SuiteRun) -> bool:
-    """It ended by itself with 0 and showed tests."""
-    return run.termination is Termination.EXITED and run.exit_code == 0 and bool(run.cases)
+def known(restored: SuiteRun | None, changed: Sequence[str]) -> Selection | None:
+    """Tests outside the changed files that passed with the target's own tests on the change's code.
 
-
-def known(run: SuiteRun, behind: Sequence[str]) -> tuple[str, ...] | None:
-    """Tests outside the files of `behind` that passed and were over before the first of those ran.
-
-    None where that can not be told: it did not simply pass, was not recorded, or came in another order.
+    None where single tests are not known.
     """
-    if not simply_passed(run) or not run.accounted_for:
+    if restored is None or not restored.accounted_for or not restored.cases:
         return None
-    files = frozenset(behind)
-    late = [c.id.partition("::")[0] in files for s in run.sessions for c in s.cases]
-    if late != sorted(late):
-        return None
-    passed = (i for i, seen in outcomes_by_id(run.cases).items() if set(seen) == {Outcome.PASSED})
-    return tuple(sorted(i for i in passed if i.partition("::")[0] not in files))
+    files = frozenset(changed)
+    passed = (i for i, seen in outcomes_by_id(restored.cases).items() if set(seen) == {Outcome.PASSED})
+    return Selection(known=tuple(sorted(i for i in passed if i.partition("::")[0] not in files)))
 
 
-def order_in_doubt(merged: SuiteRun, others: Sequence[SuiteRun]) -> bool:
-    """The merge result did not simply pass, and what failed did not fail without the changed tests or on the target tip."""
-    if simply_passed(merged):
+def in_doubt(runs: Sequence[SuiteRun], suite: str) -> bool:
+    """A part of the merge result did not pass, and what failed failed neither with the target's tests nor on its tip."""
+    own = {r.role: r for r in runs if r.suite == suite}
+    merged = own.get(RunRole.MERGED)
+    if merged is None or not merged.partial or simply_passed(merged):
         return False
+    others = [own[role] for role in (RunRole.BASE_INSTRUMENTS, RunRole.BASE) if role in own and not own[role].partial]
     bad = _bad(merged)
     if not bad:
         return all((r.termination, r.exit_code) != (merged.termination, merged.exit_code) for r in others)
     return bool(bad.difference(*map(_bad, others)))
 
 
+def simply_passed(run: SuiteRun) -> bool:
+    """It ended by itself with 0 and showed tests, if any were wanted."""
+    return run.termination is Termination.EXITED and run.exit_code == 0 and (bool(run.cases) or run.partial)
+
+
 def doubtful(runs: Sequence[SuiteRun], suite: str) -> bool:
-    """The merge result passed as it stands and not with the changed tests last: a flake, or tests that need an order."""
+    """The merge result passed as a whole and not in part: a flake, or tests that need others."""
     twice = [r for r in runs if r.suite == suite and r.role is RunRole.MERGED]
     return len(twice) == 2 and not simply_passed(twice[0]) and simply_passed(twice[1])
 
 
 def settled(runs: Sequence[SuiteRun]) -> tuple[SuiteRun, ...]:
-    """One run for each role of a suite, and results of tests that need not be run twice taken over.
+    """One run for each role of a suite, with the results that a part of the merge result left out.
 
-    Of several runs on the merge result the first has the changed tests last, the second the order of the project, the
-    third is as the first. The second decides, but where it alone passed: then a failure that does not come again is
-    no matter of order, and the first stays.
+    Of several runs on the merge result the first is of a part, the second whole, the third as the first. The second
+    decides, but where it alone passed: then a failure that does not come again needs no other tests, and the first stays.
     """
     out: list[SuiteRun] = []
     for suite in dict.fromkeys(r.suite for r in runs):
@@ -155,20 +152,19 @@ def settled(runs: Sequence[SuiteRun]) -> tuple[SuiteRun, ...]:
         if len(merged) > 1:
             first, second, *third = merged
             flaky = simply_passed(second) and not simply_passed(first) and not (third and _alike(first, third[0]))
-            chosen = first if flaky else second
-            of = [r for r in of if r.role is not RunRole.MERGED or r is chosen]
-            merged = [chosen]
-        out += [_taken(r, merged[0]) if merged and _narrow(r) else r for r in of]
+            of = [r for r in of if r.role is not RunRole.MERGED or r is (first if flaky else second)]
+        restored = next((r for r in of if r.role is RunRole.BASE_INSTRUMENTS), None)
+        out += [_taken(r, restored) if r.role is RunRole.MERGED and r.partial and restored else r for r in of]
     return tuple(out)
 
 
-def _narrow(run: SuiteRun) -> bool:
-    return run.role is RunRole.BASE_INSTRUMENTS and run.partial
-
-
-def _taken(run: SuiteRun, merged: SuiteRun) -> SuiteRun:
-    own = len(run.cases)
-    return replace(run, taken=completed(run, merged)[own:])
+def _taken(merged: SuiteRun, restored: SuiteRun) -> SuiteRun:
+    """What the tests that were left out show, and which files of the tree they rewrite, is known from the other run."""
+    rows = None
+    if merged.rewritten is not None and restored.rewritten is not None:
+        rows = tuple(dict.fromkeys((*merged.rewritten, *restored.rewritten)))
+    own = len(merged.cases)
+    return replace(merged, taken=completed(merged, restored)[own:], rewritten=rows)
 
 
 def _alike(first: SuiteRun, third: SuiteRun) -> bool:

@@ -33,8 +33,6 @@ class PlannedRun:
     tree_oid: str
     part: Selection | None = None
     """The tests that are needed; None for the whole suite."""
-    behind: tuple[str, ...] = ()
-    """Files whose tests are run behind all others."""
 
 
 @dataclass(frozen=True)
@@ -84,8 +82,8 @@ def run(tools: Tools, intake: Intake, checkout: Checkout) -> Planned:
     """Ask the policy for the tier and lay out the runs.
 
     Without a changed test or instrument the run on the merge result decides alone. Otherwise the base's instruments
-    decide on head's code as well, beside it or, where test modules alone changed and can reach nothing else, behind it
-    with those modules alone; what the target tip shows is compared afterwards, as far as it is not known by then.
+    decide on head's code as well, beside it or, where a few test modules alone changed, before it: then of the merge result
+    only what that leaves open is run. What the target tip shows is compared afterwards, as far as it is not known by then.
     """
     change, mirror = checkout.change, checkout.mirror
     base, merged = tools.git.tree(mirror, change.base_tree), tools.git.tree(mirror, change.merge_tree)
@@ -108,7 +106,6 @@ def run(tools: Tools, intake: Intake, checkout: Checkout) -> Planned:
     first = [(RunRole.MERGED, change.merge_tree)]
     later: list[tuple[RunRole, str, Selection | None]] = []
     tests: tuple[str, ...] = ()
-    behind: tuple[str, ...] = ()
     alone: frozenset[str] = frozenset()
     if bent:
         restored: dict[str, tuple[str, str] | None] = {}
@@ -122,7 +119,7 @@ def run(tools: Tools, intake: Intake, checkout: Checkout) -> Planned:
                 carried[path.path] = (path.new.mode, path.new.oid)
         first.append((RunRole.BASE_INSTRUMENTS, tools.git.compose(mirror, change.merge_tree, restored)))
         later.append((RunRole.BASE, change.base_tree, None))
-        behind, alone = narrow.tame(change, suites, instruments, base, merged)
+        alone = narrow.alone(change, suites, instruments, base, merged)
         tests = tuple(p for p in carried if kinds[p] is InstrumentKind.TEST)
         if tests:
             probed = tools.git.compose(mirror, change.base_tree, carried)
@@ -147,12 +144,8 @@ def run(tools: Tools, intake: Intake, checkout: Checkout) -> Planned:
         return [replace(r, part=part) if r in probes else r for r in following if wanted or r not in probes]
 
     runs = [run for role, oid in first for run in laid_out(role, oid, None)]
-    waiting = [r for r in runs if r.role is RunRole.BASE_INSTRUMENTS and r.suite.name in alone]
-    runs = [
-        replace(r, behind=behind) if r.role is RunRole.MERGED and r.suite.name in alone else r
-        for r in runs
-        if r not in waiting
-    ]
+    waiting = [r for r in runs if r.role is RunRole.MERGED and r.suite.name in alone]
+    runs = [r for r in runs if r not in waiting]
     means = _settings_of_base(intake.ticket, change, kinds)
     if means and any(s.kind is not SuiteKind.TEST for s in suites):
         # What lints, checks types or builds is judged with the target's settings as well, on the change's code and tests.

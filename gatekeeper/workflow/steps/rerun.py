@@ -78,7 +78,6 @@ def request(tools: Tools, checkout: Checkout, run: PlannedRun, where: TestEnviro
         limits=limits_of(run, tools.limits),
         tests=part.tests if part is not None and run.suite.runner not in ("pytest", "command") else (),
         files=part.as_file() if part is not None else {},
-        behind=run.behind,
     )
 
 
@@ -135,55 +134,48 @@ def controls(planned: Planned, checkout: Checkout, runs: Sequence[SuiteRun]) -> 
             )
             needed += [base] if bad and RunRole.BASE not in first else []
             continue
-        target, passed = later.get(RunRole.BASE_INSTRUMENTS), None
-        if target is not None and merged is not None and RunRole.BASE_INSTRUMENTS not in first:
-            planned_run = next(r for r in planned.runs if r.role is RunRole.MERGED and r.suite == suite)
-            passed = narrow.known(merged, planned_run.behind)
-            needed.append(target if passed is None else replace(target, part=Selection(known=passed)))
+        target = later.get(RunRole.MERGED)
+        if target is not None and merged is None:
+            passed = narrow.known(restored, planned.bent)
+            needed.append(replace(target, part=passed))
+            if passed is None:
+                continue  # how much of the others is needed, that run tells
+            base = replace(base, part=_known(restored, restored))
         if RunRole.BASE not in first:
-            if passed is not None:
-                needed.append(replace(base, part=Selection(known=passed)))
-            elif merged is not None and not narrow.simply_passed(merged):
+            if base.part is not None or (merged is not None and not narrow.simply_passed(merged)):
                 needed.append(base)
-            elif target is not None and RunRole.BASE_INSTRUMENTS not in first:
-                pass  # how much of it is needed, that run tells
             elif RunRole.BASE in later:
                 needed.append(replace(base, part=_known(merged, restored)))
             elif merged is not None and (_holds(planned, merged) or (_silent(merged) and _recorded(merged))):
                 needed.append(replace(base, part=_known(merged, merged)))
         probe = later.get(RunRole.NEW_TESTS_ON_BASE)
         if probe is not None and RunRole.NEW_TESTS_ON_BASE not in first:
-            told = merged is not None and (merged.sessions or suite.runner not in ("command", "pytest"))
+            shown = merged or restored if target is not None else merged
+            told = shown is not None and (shown.sessions or suite.runner not in ("command", "pytest"))
             needed.append(probe if told else replace(probe, part=None))
     return tuple(needed)
 
 
 def afterwards(planned: Planned, checkout: Checkout, runs: Sequence[SuiteRun]) -> tuple[PlannedRun, ...]:
-    """Runs that follow from what `controls` brought, where the changed tests were run last.
+    """Runs that follow from what `controls` brought, where the merge result came behind the target's own tests.
 
-    The target tip, if it waited for the run with its own instruments; the merge result in the project's own order, if a
-    failure may hang on the order, which is no fault of the change.
+    What waited for it; and the whole of it, if a failure may come from running a part, which is no fault of the change.
     """
-    needed: list[PlannedRun] = []
-    for target in (r for r in planned.later if r.role is RunRole.BASE_INSTRUMENTS):
-        own = {r.role: r for r in runs if r.suite == target.suite.name}
-        merged = own.get(RunRole.MERGED)
-        if RunRole.BASE_INSTRUMENTS in own and RunRole.BASE not in own:
-            needed += [
-                r for r in controls(planned, checkout, runs) if (r.suite, r.role) == (target.suite, RunRole.BASE)
-            ]
-        others = [own[role] for role in (RunRole.BASE_INSTRUMENTS, RunRole.BASE) if role in own]
-        if merged is not None and narrow.order_in_doubt(merged, others):
-            needed += [
-                replace(r, behind=()) for r in planned.runs if (r.suite, r.role) == (target.suite, RunRole.MERGED)
-            ]
-    return tuple(needed)
+    waited = [r for r in planned.later if r.role is RunRole.MERGED]
+    suites = {r.suite.name for r in waited}
+    needed = [r for r in controls(planned, checkout, runs) if r.suite.name in suites]
+    return (*needed, *(r for r in waited if narrow.in_doubt(runs, r.suite.name)))
 
 
 def once_more(planned: Planned, checkout: Checkout, runs: Sequence[SuiteRun]) -> tuple[PlannedRun, ...]:
-    """The changed tests last again, where the project's own order alone passed: to tell its need from a flake."""
+    """The same part again, where the whole alone passed: to tell tests that need others from a flake."""
     del checkout
-    return tuple(r for r in planned.runs if r.role is RunRole.MERGED and narrow.doubtful(runs, r.suite.name))
+    restored = {r.suite: r for r in runs if r.role is RunRole.BASE_INSTRUMENTS}
+    return tuple(
+        replace(r, part=narrow.known(restored.get(r.suite.name), planned.bent))
+        for r in planned.later
+        if r.role is RunRole.MERGED and narrow.doubtful(runs, r.suite.name)
+    )
 
 
 ROUNDS = (controls, afterwards, once_more)
@@ -215,19 +207,13 @@ def shared(needed: Sequence[PlannedRun], runs: Sequence[SuiteRun]) -> Needed:
 
     A change of tests alone has them all, since its merge result is the target's code with its tests.
     """
-    # Where the order of the tests is in doubt, nothing stands for anything else.
-    doubtful = {r.suite.name for r in needed if r.role is RunRole.MERGED}
-    made = {(r.suite, r.tree): r for r in runs if not r.partial and r.suite not in doubtful}
+    made = {(r.suite, r.tree): r for r in runs if not r.partial}
     known: list[SuiteRun] = []
     rest: list[PlannedRun] = []
     twins: list[tuple[PlannedRun, PlannedRun]] = []
     for run in needed:
-        old = made.get((run.suite.name, run.tree_oid))
-        same = (
-            r
-            for r in rest
-            if (r.suite, r.tree_oid, r.part, r.behind) == (run.suite, run.tree_oid, run.part, run.behind)
-        )
+        old = made.get((run.suite.name, run.tree_oid)) if run.role is not RunRole.MERGED else None
+        same = (r for r in rest if (r.suite, r.tree_oid, r.part) == (run.suite, run.tree_oid, run.part))
         first = next(same, None)
         if old is not None:
             known.append(_under(run, old))

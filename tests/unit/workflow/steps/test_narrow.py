@@ -1,4 +1,4 @@
-"""When changed test modules are tame, and what is taken over from a run that had them last."""
+"""When changed test modules alone are run on the merge result, and what is taken over for the others."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from evidence_builder import SUITE, build_run
 from tree_evidence import tree_evidence
 
 from gatekeeper.domain.instruments import Instruments
+from gatekeeper.domain.selection import Selection
 from gatekeeper.domain.testrun import RunRole, Session, Termination
 from gatekeeper.domain.ticket import Suite
 from gatekeeper.workflow.steps import narrow
@@ -21,27 +22,28 @@ NEW = {"tests/test_new.py": MORE}
 BEHIND = ("tests/test_new.py",)
 
 
-def tame(after, *, base=None, suite=SUITE):
+def alone(after, *, base=None, suite=SUITE):
     evidence = tree_evidence({**BASE, **(base or {})}, after)
     instruments = Instruments(evidence.settings, (suite,), evidence.base)
-    return narrow.tame(evidence.change, (suite,), instruments, evidence.base, evidence.merged)
+    return narrow.alone(evidence.change, (suite,), instruments, evidence.base, evidence.merged)
 
 
 @pytest.mark.parametrize(
-    ("after", "paths"),
+    "after",
     [
-        (NEW, BEHIND),
-        ({**NEW, "src/app/sums.py": "def add(a, b):\n    return b + a\n"}, BEHIND),
-        ({"tests/test_odd.py": MORE.replace("1, 2", "2, 1")}, ("tests/test_odd.py",)),
-        ({"tests/test_odd.py": None}, ("tests/test_odd.py",)),
-        ({"src/app/more.py": "import re\n\nX = re.compile('a')\n\n\ndef more():\n    return 1\n", "tests/test_new.py": "from app.more import more\n\n\ndef test_m():\n    assert more() == 1\n"}, BEHIND),
-        ({"tests/test_new.py": "import gc\nimport app.state\n\napp.state.f()\n" + MORE}, BEHIND),
-        ({**NEW, "README.md": "More.\n", "src/app/state.py": "HELP = []\nHELP.append(2)\n"}, BEHIND),
+        NEW,
+        {**NEW, "src/app/sums.py": "def add(a, b):\n    return b + a\n"},
+        {"tests/test_odd.py": MORE.replace("1, 2", "2, 1")},
+        {"tests/test_odd.py": None},
+        {"src/app/more.py": "X = 1\n", "tests/test_new.py": "import app.more\n\n\ndef test_m():\n    assert app.more.X == 1\n"},
+        {"tests/test_new.py": "import gc\nimport app.state\n\napp.state.f()\n" + MORE},
+        {**NEW, "README.md": "More.\n", "src/app/state.py": "HELP = []\nHELP.append(2)\n"},
     ],
-    ids=["a new one", "with code", "an edited one", "a removed one", "with a module of its own", "that does whatever it likes", "with other files"],
+    ids=["a new one", "with code", "an edited one", "a removed one", "with a module of its own", "that does whatever it likes",
+         "with other files"],
 )  # fmt: skip
-def test_a_few_test_modules_are_tame(after, paths):
-    assert tame(after) == (paths, frozenset({"verify"}))
+def test_a_few_test_modules_alone(after):
+    assert alone(after) == frozenset({"verify"})
 
 
 @pytest.mark.parametrize(
@@ -59,7 +61,7 @@ def test_a_few_test_modules_are_tame(after, paths):
     ids=["no test", "conftest", "data", "settings", "support", "most of the tests", "brackets", "taken by code"],
 )
 def test_whatever_else_bends_runs_is_not(after):
-    assert tame(after) == ((), frozenset())
+    assert alone(after) == frozenset()
 
 
 @pytest.mark.parametrize(
@@ -68,100 +70,110 @@ def test_whatever_else_bends_runs_is_not(after):
         {"tests/test_third.py": "from tests.test_odd import test_more\n"},
         {"tests/conftest.py": "pytest_plugins = ['tests.test_odd']\n"},
         {"pytest.ini": "[pytest]\naddopts = -p tests.test_odd\n"},
-        {"pytest.ini": "[pytest]\naddopts = -n 4\n"},
-        {"pyproject.toml": '[tool.pytest.ini_options]\naddopts = "-p xdist"\n'},
-        {"setup.cfg": "[tool:pytest]\naddopts = --random-order\n"},
+        {"pytest.ini": "[pytest]\naddopts = --cov=app --cov-fail-under=90\n"},
+        {"pyproject.toml": "[tool.coverage.report]\nfail_under = 80\n"},
     ],
-    ids=["taken by another", "a plug-in", "a plug-in by settings", "xdist", "xdist by name", "random"],
+    ids=["taken by another", "a plug-in", "a plug-in by settings", "coverage", "a floor of coverage"],
 )
-def test_nor_are_modules_that_others_take_from_or_that_come_in_no_order(base):
-    assert tame({"tests/test_odd.py": MORE.replace("1, 2", "2, 1")}, base=base) == ((), frozenset())
+def test_nor_are_modules_that_others_take_from_or_a_part_that_ends_otherwise(base):
+    assert alone({"tests/test_odd.py": MORE.replace("1, 2", "2, 1")}, base=base) == frozenset()
 
 
 @pytest.mark.parametrize(
     "suite",
-    [Suite("verify", runner="command", command="make test"), Suite("verify", runner="command", command="pytest -n auto"), Suite("verify", runner="node", command="")],
-    ids=["no pytest in sight", "xdist", "another runner"],
+    [Suite("verify", runner="command", command="make test"), Suite("verify", runner="command", command="pytest --cov"), Suite("verify", runner="node", command=""),
+     Suite("verify", runner="command", command="pytest tests/test_new.py")],
+    ids=["no pytest in sight", "coverage", "another runner", "spoken of"],
 )  # fmt: skip
 def test_nor_is_a_suite_that_can_not_be_told(suite):
-    assert tame(NEW, suite=suite) == ((), frozenset())
+    assert alone(NEW, suite=suite) == frozenset()
 
 
 def test_a_script_that_runs_pytest_is_one():
     suite = Suite("verify", runner="command", command="sh run.sh")
-    assert tame(NEW, base={"run.sh": "python -m pytest -q\n"}, suite=suite) == (BEHIND, frozenset({"verify"}))
+    assert alone(NEW, base={"run.sh": "python -m pytest -q\n"}, suite=suite) == frozenset({"verify"})
 
 
 A, B, LATE = "tests/test_a.py::a", "tests/test_a.py::b", "tests/test_new.py::n"
+OWN = RunRole.BASE_INSTRUMENTS
 
 
-def test_what_passed_before_the_first_changed_test_is_known():
-    assert narrow.known(build_run({B: "passed", A: "passed", LATE: "passed"}), BEHIND) == (A, B)
-    assert narrow.known(build_run({A: "passed", B: "skipped", LATE: "passed"}), BEHIND) == (A,)
+def test_what_passed_with_the_targets_own_tests_is_known():
+    assert narrow.known(build_run({B: "passed", A: "passed", LATE: "passed"}), BEHIND) == Selection(known=(A, B))
+    for other in ("skipped", "failed", "xfailed", "errored"):
+        assert narrow.known(build_run({A: "passed", B: other}), BEHIND) == Selection(known=(A,))
 
 
 @pytest.mark.parametrize(
     "run",
     [
-        build_run({LATE: "passed", A: "passed"}),
-        build_run({A: "passed", LATE: "passed", B: "passed"}),
-        build_run({A: "passed", LATE: "failed"}),
-        build_run({A: "passed"}, exit_code=1),
+        None,
         build_run({A: "passed"}, recorded=False),
         build_run({}),
         build_run({A: "passed"}, termination=Termination.TIMED_OUT),
         replace(build_run({A: "passed"}), sessions=(Session(build_run({A: "passed"}).cases, 2, 0, complete=False),)),
     ],
-    ids=["first", "between", "failed", "status", "no records", "nothing", "out of time", "incomplete"],
+    ids=["no run", "no records", "nothing", "out of time", "incomplete"],
 )
-def test_nothing_is_known_of_a_run_that_is_not_in_order(run):
+def test_nothing_is_known_of_a_run_that_is_not_whole(run):
     assert narrow.known(run, BEHIND) is None
 
 
+def part(outcomes, listed=(A, B, LATE), **over):
+    made = build_run(outcomes)
+    sessions = (Session(made.cases, len(made.cases), made.exit_code, True, listed_ids=tuple(listed)),)
+    return replace(made, partial=True, sessions=sessions, **over)
+
+
+RESTORED = replace(build_run({A: "passed", B: "passed", "tests/test_new.py::old": "passed"}, role=OWN), rewritten=(("x", "content"),))  # fmt: skip
+
+
 def test_results_are_taken_over_for_what_was_listed_alone():
-    merged = build_run({A: "passed", B: "passed", LATE: "passed"})
-    own = replace(
-        build_run({}, role=RunRole.BASE_INSTRUMENTS, exit_code=0),
-        partial=True,
-        sessions=(Session((), 0, 0, True, listed_ids=(A,)),),
-    )
-    kept, found = narrow.settled([merged, own])
-    assert kept == merged
-    assert [c.id for c in found.taken] == [A] == [c.id for c in found.cases]
-    assert found.counts == {"passed": 1}
+    found, kept = narrow.settled([part({LATE: "passed"}, listed=(A, LATE), rewritten=(("y", "gone"),)), RESTORED])
+    assert kept == RESTORED
+    assert [c.id for c in found.taken] == [A]
+    assert [c.id for c in found.cases] == [LATE, A]
+    assert found.counts == {"passed": 2}
+    assert found.rewritten == (("y", "gone"), ("x", "content"))
+
+
+def test_where_nobody_could_look_for_rewritten_files_nobody_did():
+    found, _ = narrow.settled([part({LATE: "passed"}), RESTORED])
+    assert found.rewritten is None
 
 
 def test_a_whole_run_takes_nothing_over():
-    runs = (build_run({A: "passed"}), build_run({A: "failed"}, role=RunRole.BASE_INSTRUMENTS))
+    runs = (build_run({A: "passed"}), build_run({A: "failed"}, role=OWN))
     assert narrow.settled(runs) == runs
 
 
-FIRST = build_run({A: "passed", B: "failed"})
-PLAIN = build_run({A: "passed", B: "passed"})
+FIRST, PLAIN = part({LATE: "failed"}), build_run({A: "passed", B: "passed", LATE: "passed"})
 
 
 @pytest.mark.parametrize(
     ("runs", "decides"),
     [
         ([FIRST, PLAIN, FIRST], PLAIN),
-        ([FIRST, PLAIN, PLAIN], FIRST),
-        ([FIRST, PLAIN, build_run({A: "failed", B: "failed"})], FIRST),
+        ([FIRST, PLAIN, part({LATE: "passed"})], FIRST),
+        ([FIRST, PLAIN, part({LATE: "passed", B: "failed"})], FIRST),
         ([FIRST, PLAIN], FIRST),
-        ([FIRST, build_run({A: "failed", B: "passed"})], build_run({A: "failed", B: "passed"})),
+        ([FIRST, build_run({A: "failed", LATE: "passed"})], build_run({A: "failed", LATE: "passed"})),
     ],
-    ids=["a need for order", "a flake", "another failure", "not tried again", "fails both ways"],
+    ids=["a need for others", "a flake", "another failure", "not tried again", "fails both ways"],
 )
-def test_a_failure_counts_unless_it_comes_from_the_order_each_time(runs, decides):
-    assert narrow.settled(runs) == (decides,)
+def test_a_failure_counts_unless_the_others_are_needed_each_time(runs, decides):
+    (made,) = narrow.settled(runs)
+    assert made == decides
     assert narrow.doubtful(runs[:2], "verify") is (runs[1] is PLAIN)
 
 
-def test_what_also_fails_without_the_changed_tests_is_no_matter_of_order():
-    own = build_run({B: "failed"}, role=RunRole.BASE_INSTRUMENTS)
-    assert not narrow.order_in_doubt(FIRST, [own])
-    assert narrow.order_in_doubt(FIRST, [build_run({B: "passed"}, role=RunRole.BASE_INSTRUMENTS)])
-    assert narrow.order_in_doubt(FIRST, [])
-    assert not narrow.order_in_doubt(PLAIN, [])
-    ended = build_run({A: "passed"}, exit_code=3)
-    assert narrow.order_in_doubt(ended, [build_run({A: "passed"})])
-    assert not narrow.order_in_doubt(ended, [build_run({A: "passed"}, exit_code=3, role=RunRole.BASE)])
+def test_what_fails_with_the_targets_own_tests_as_well_needs_no_others():
+    assert narrow.in_doubt([FIRST, RESTORED], "verify")
+    assert not narrow.in_doubt([part({LATE: "passed"}), RESTORED], "verify")
+    assert not narrow.in_doubt([part({}, listed=(A,)), RESTORED], "verify")
+    assert not narrow.in_doubt([build_run({LATE: "failed"}), RESTORED], "verify")
+    assert not narrow.in_doubt([part({B: "failed"}), build_run({B: "failed"}, role=OWN)], "verify")
+    assert not narrow.in_doubt([part({B: "failed"}), RESTORED, build_run({B: "failed"}, role=RunRole.BASE)], "verify")
+    ended = part({LATE: "passed"}, exit_code=3)
+    assert narrow.in_doubt([ended, RESTORED], "verify")
+    assert not narrow.in_doubt([ended, RESTORED, build_run({A: "passed"}, exit_code=3, role=RunRole.BASE)], "verify")
