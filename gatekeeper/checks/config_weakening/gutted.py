@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-from gatekeeper.checks.config_weakening.asked_for import rules_asked_for, with_rules
 from gatekeeper.checks.config_weakening.ci_commands import CHECKING, is_ci
 from gatekeeper.checks.config_weakening.command_reach import ASKS, LOST, as_much, narrowing
 from gatekeeper.checks.config_weakening.keys import plain_tool
@@ -26,8 +25,6 @@ _TOOLS = frozenset({
     "govulncheck", "shellcheck", "hadolint", "yamllint", "actionlint", "zizmor", "gitleaks", "detect-secrets", "trufflehog", "trivy",
     "lint-imports", "pre-commit", "prek", "ctest", "phpunit", "rspec", "rubocop", "clippy", "codeql",
 })  # fmt: skip
-_TASTE = frozenset({"pycodestyle", "flake8"})
-"""Linters whose rules have names that a ticket may say."""
 _HALVES = {"go": ("test", "vet"), "cargo": ("test", "clippy", "check", "audit", "deny", "nextest"), "mvn": ("test", "verify"), "gradle": ("test", "check")}  # fmt: skip
 """Programs of which only some commands check."""
 _LINTERS, _TYPES, _TESTS = frozenset({"ruff", "flake8"}), frozenset({"mypy", "pyright", "basedpyright", "ty"}), frozenset({"pytest", "unittest", "py.test"})  # fmt: skip
@@ -63,7 +60,6 @@ def gutted_runs(evidence: Evidence) -> tuple[Finding, ...]:
     after = reached(evidence.merged, fresh)
     touched = {c.path for c in evidence.change.paths}
     set_up = _set_up(evidence)
-    asked = rules_asked_for(evidence.ticket)
     starts = {r.line for r in after if r.path is None}
     lost: dict[str, list[tuple[str, Effect | None]]] = {}
     for row in before:
@@ -75,8 +71,6 @@ def gutted_runs(evidence: Evidence) -> tuple[Finding, ...]:
             continue  # CI fails at a script that is not there, and everybody sees it
         for tool in _tools(row, evidence.base.entries):
             if not any(_stands_for(row.line, tool, new, evidence.merged.entries, set_up) for new in after):
-                if tool in _TASTE and any(new.line in with_rules(row.line, asked) for new in after):
-                    continue  # a rule less, as the ticket says
                 now = [r for r in after if r.start == row.start and r.path is not None]
                 idle = any(r.line == row.start and r.path is None for r in after) and not any(map(_does, now))
                 lost.setdefault(row.path, []).append((row.line, None if idle else Effect.ASKS))

@@ -16,7 +16,6 @@ from gatekeeper.domain.tree import text
 from gatekeeper.domain.verdict import Effect
 from gatekeeper.errors import CouldNotCheck
 from gatekeeper.formats import python_code
-from gatekeeper.formats.plain_orders import ordered_to_go
 from gatekeeper.formats.python_behaviour import likeness
 from gatekeeper.formats.python_code import Definition, Function, written
 from gatekeeper.formats.python_deprecations import announced, says_that_deprecated_things_go, says_to_go
@@ -170,9 +169,6 @@ def _weight(evidence: Evidence, names: list[str], successors: dict[str, str], be
     if len(ended) == len(names) and says_that_deprecated_things_go(_plan(evidence)):
         return Effect.ADVISES
     if _reverts(evidence) and all(_in_title(evidence, n) for n in names):
-        return Effect.ADVISES
-    ordered = ordered_to_go(_plan(evidence))
-    if ordered and all(n in ended or n.rpartition(".")[2] in ordered for n in names):
         return Effect.ADVISES
     return Effect.ASKS if all(successors[n] or n in ended or _spoken_of(evidence, n) for n in names) else None
 

@@ -20,7 +20,6 @@ from gatekeeper.checks.suite_integrity.users import ITSELF, uses
 from gatekeeper.domain.instruments import InstrumentKind
 from gatekeeper.domain.testrun import Outcome
 from gatekeeper.formats import python_code
-from gatekeeper.formats.plain_orders import ordered_to_go
 from gatekeeper.formats.python_deprecations import (
     announced,
     demands_a_warning,
@@ -152,14 +151,12 @@ def changed_support(situation: Situation, path: str) -> list[str]:
 
 
 def _may_end(situation: Situation, path: str, missing: dict[str, str], names: set[str], test: str = "") -> bool:
-    """What is missing was nobody's business outside the package, was ordered to go, or had warned of its end as asked, and did not only move.
+    """What is missing was nobody's business outside the package, or had warned of its end as asked, and did not only move.
 
-    Of what was nobody's business, or ordered to go, a `test` (qualified name) may go that says nothing else of the project.
+    Of what was nobody's business a `test` (qualified name) may go that says nothing else of the project.
     """
-    mine = _private(situation, path, missing) or names <= ordered_to_go(_plan(situation))
-    if mine:
-        mine = not test or _of_these_alone(situation, path, test, names)
-    return (mine or _ended_as_asked(situation, names)) and not lives_on(situation, names)
+    private = _private(situation, path, missing) and (not test or _of_these_alone(situation, path, test, names))
+    return (private or _ended_as_asked(situation, names)) and not lives_on(situation, names)
 
 
 def _of_these_alone(situation: Situation, path: str, name: str, names: set[str]) -> bool:

@@ -115,8 +115,6 @@ def _freed(situation: Situation, test_id: str, path: str, words: str) -> bool:
 def _removed(situation: Situation, path: str, test: TestFunction, now: TestFunction, gone: list[str]) -> Finding | None:
     effect = None
     allowed = _allowed_now(situation, test, now, gone)
-    if allowed and _refused_alone(test, now):
-        return None
     if (
         passed(situation, gone)
         and any(fails(situation, i) for i in gone)
@@ -135,24 +133,6 @@ def _exchanged(test: TestFunction, now: TestFunction) -> tuple[list[str], list[s
     """(rows that went, rows that came)."""
     was, has = Counter(test.rows or ()), Counter(now.rows or ())
     return list((was - has).elements()), list((has - was).elements())
-
-
-def _refused_alone(test: TestFunction, now: TestFunction) -> bool:
-    """The test only demands that what it is given is refused, does so still, and each row that went is a single value."""
-    lost, come = _exchanged(test, now)
-    if come or test.body != now.body or any(len(_values(row)) != 1 or len(_constants(row)) != 1 for row in lost):
-        return False
-    demands = [n for n in ast.walk(test.node) if isinstance(n, ast.With)]
-    outside = [n for n in ast.walk(test.node) if isinstance(n, ast.Assert)]
-    return len(demands) == 1 and not outside and all(_refuses(i.context_expr) for i in demands[0].items)
-
-
-def _refuses(node: ast.expr) -> bool:
-    return isinstance(node, ast.Call) and getattr(node.func, "attr", "") in (
-        "raises",
-        "assertRaises",
-        "assertRaisesRegex",
-    )
 
 
 def _only_repeated(test: TestFunction, now: TestFunction, lost: Counter[str]) -> bool:

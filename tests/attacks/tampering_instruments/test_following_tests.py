@@ -506,35 +506,13 @@ INLINE = "def total(text):\n    return sum(int(n) for n in text.split(','))\n"
 @pytest.mark.parametrize(
     "goal",
     [
+        "Speed up total",
         "Make things private:\n\n* Remove read_list and integrate it into total\n* Rework tests",
         "Remove the function `read_list()`.",
-        "Please delete read_list, since total does its work now.",
-        "Drop read_list and write_list",
-    ],
-)
-def test_a_test_goes_with_what_the_ticket_orders_to_remove(judge, goal):
-    runs = {**GONE, "restored": {ID: "failed", f"{T}::test_other": "passed"}}
-    detail = "ImportError: cannot import name 'read_list' from 'm'"
-    assert not judge({T: ORDERED, "m.py": BOTH}, {T: LEFT_OVER, "m.py": INLINE}, **runs, detail=detail, goal=goal)
-
-
-@pytest.mark.parametrize(
-    "goal",
-    [
-        "Speed up total",
         "Do not remove read_list",
-        "Remove read_list from the documentation",
-        "Remove read_list calls in total",
-        "Remove read_list and its uses in total",
-        "Remove read_list only where nobody calls it",
-        "Remove read_list, but not before 3.0",
-        "Remove read_list. It must still work for old callers: read_list stays importable.",
-        "Remove the bug in read_list",
-        "Remove read_lists",
-        "Removed read_list last year",
     ],
 )
-def test_a_ticket_that_orders_something_else_frees_no_test(judge, goal):
+def test_the_words_of_a_ticket_free_no_test(judge, goal):
     runs = {**GONE, "restored": {ID: "failed", f"{T}::test_other": "passed"}}
     detail = "ImportError: cannot import name 'read_list' from 'm'"
     found = judge({T: ORDERED, "m.py": BOTH}, {T: LEFT_OVER, "m.py": INLINE}, **runs, detail=detail, goal=goal)

@@ -455,21 +455,21 @@ REFUSED = "import pytest\n\n@pytest.mark.parametrize('value', ['', 0, 'never'])\
 @pytest.mark.parametrize(
     ("goal", "effect"),
     [
-        ("DateTime field: allow timestamp 0.", None),
-        ("Make it faster. Zero (0) is to be accepted; 0 was refused. Accept 0 as well.", None),
+        ("DateTime field: allow timestamp 0.", "asks"),
+        ("Make it faster. Zero (0) is to be accepted; 0 was refused. Accept 0 as well.", "asks"),
         ("Do not allow 0.", "blocks"),
         ("Allow 0.5 and 10.", "blocks"),
         ("Allow everything.", "blocks"),
         ("Speed up f for 0.", "blocks"),
     ],
 )
-def test_a_row_that_demands_to_refuse_what_the_ticket_allows_goes(judge, goal, effect):
+def test_a_row_that_demands_to_refuse_what_the_ticket_allows_is_asked_about(judge, goal, effect):
     ids = {f"{T}::test_v[{v}]": "passed" for v in ("", "0", "never")}
     left = {i: o for i, o in ids.items() if "[0]" not in i}
     base, merged = {"m.py": "f = int\n", T: REFUSED}, {"m.py": "f = str\n", T: REFUSED.replace(" 0,", "")}
     runs = {"was": ids, "now": left, "restored": ids | {f"{T}::test_v[0]": "failed"}}
     found = judge(base, merged, **runs, goal=goal)
-    assert {c: f.effect.value for c, f in found.items()} == ({"PARAMETERS_REMOVED": effect} if effect else {})
+    assert {c: f.effect.value for c, f in found.items()} == {"PARAMETERS_REMOVED": effect}
     # One that the ticket does not speak of goes along.
     more = {"was": ids, "now": {f"{T}::test_v[]": "passed"}, "restored": runs["restored"]}
     rest = {"m.py": "f = str\n", T: REFUSED.replace(" 0, 'never'", "")}

@@ -1,4 +1,4 @@
-"""Edits of a test that its ticket describes to the letter: a file that moved, blanks at the ends of lines, a wrong emptiness."""
+"""An expectation that names a file of the code, where that file moved as it was and the expectation only follows."""
 
 from __future__ import annotations
 
@@ -14,27 +14,23 @@ from gatekeeper.formats import python_code
 _FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)
 _DEFINITION = (*_FUNCTION, ast.ClassDef)
 _MOST = 5_000
-_SLIGHT = frozenset({"output", "outputs", "from", "lines", "line", "tables", "table", "text", "with", "when", "test", "tests", "format", "formats", "every", "each"})  # fmt: skip
-_STRIP = r"\b(?:remov|strip|trim|drop|avoid)\w*\s+(?:the\s+|all\s+|any\s+)?trailing\s+(?:white\s?space|blanks?|spaces?)\b(?P<rest>[^.;\n]*)"
 _MOVE = r"\bmov(?:e|es|ed|ing)\b[^;\n]{0,150}?\bto\s+[`'\"]?"
-_EMPTY = r"[`'\"]?\s+(?:was|were|is|are|stays|stayed)\s+(?:always\s+)?(?:empty|None)\b"
 _DENIED = re.compile(r"\b(?:not|never|keep\w*|un-?do|revert\w*)\b|n't\b", re.IGNORECASE)
 Pair = tuple[ast.expr, ast.expr]
 
 
-def said_plainly(situation: Situation, path: str, name: str) -> bool:
-    """All that differs in the test is what a sentence of the ticket says, and what it reads around itself is as it was."""
+def follows_a_moved_file(situation: Situation, path: str, name: str) -> bool:
+    """All that differs in the test is the path of a file that moved, and what it reads around itself is as it was."""
     old, new = situation.definition(path, name, base=True), situation.definition(path, name)
     if not isinstance(old, _FUNCTION) or not isinstance(new, _FUNCTION):
         return False
     try:
         pairs = _differences(old, new)
-        if not pairs:
+        if not pairs or not _moves(situation, pairs):
             return False
-        good = _strips(situation, name, pairs) or _moves(situation, pairs) or _fills(situation, old, new, pairs)
     except RecursionError:
         return False
-    return good and reads_the_same(situation, path, name, situation.code_change)
+    return reads_the_same(situation, path, name, situation.code_change)
 
 
 def _sentences(situation: Situation) -> list[str]:
@@ -79,23 +75,8 @@ def _texts(pairs: list[Pair]) -> list[tuple[str, str]] | None:
     return told if len(told) == len(rows) else None
 
 
-def _strips(situation: Situation, name: str, pairs: list[Pair]) -> bool:
-    """Texts without the blanks at the ends of their lines, where the ticket says so of something that the test is named for."""
-    texts = _texts(pairs)
-    if not texts or any("\n".join(row.rstrip(" \t") for row in a.split("\n")) != b for a, b in texts):
-        return False
-    named = set(re.findall(r"[a-z0-9]+", name.lower()))
-    for sentence in _sentences(situation):
-        said = re.search(_STRIP, sentence, re.IGNORECASE)
-        if said is not None and not _DENIED.search(sentence):
-            words = set(re.findall(r"[a-z0-9]{4,}", said["rest"].lower())) - _SLIGHT
-            if words & named:
-                return True
-    return False
-
-
 def _moves(situation: Situation, pairs: list[Pair]) -> bool:
-    """One path of a file of the code became another's, to which the ticket says that something moves, and nothing more did."""
+    """One path of a file of the code became another's, nothing but the move was made there, and it is the one that was asked for."""
     texts = _texts(pairs)
     if not texts or len(set(texts)) != 1:
         return False
@@ -161,33 +142,3 @@ def _imports(node: ast.stmt) -> bool:
         for part in (node.body, *(h.body for h in node.handlers))
         for s in part
     )
-
-
-def _fills(situation: Situation, old: ast.AST, new: ast.AST, pairs: list[Pair]) -> bool:
-    """What the ticket says was empty, by a dotted name, is expected to be what another assertion of the test expects already."""
-    replaced = {id(a): b for a, b in pairs}
-    places: dict[int, str] = {}
-    expected: set[str] = set()
-    for node in ast.walk(old):
-        if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "assertEqual" and len(node.args) == 2:
-            left, right = node.args
-        elif isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], ast.Eq):
-            left, right = node.left, node.comparators[0]
-        else:
-            continue
-        if id(right) in replaced:
-            places[id(right)] = python_code.dotted(left, {})
-        elif isinstance(right, ast.Name):
-            expected.add(f"{right.id} {python_code.dotted(left, {}).rpartition('.')[2]}")
-    bound = {n.id for n in ast.walk(new) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-    for was, now in pairs:
-        asked = places.get(id(was), "").rsplit(".", 2)[-2:]
-        empty = isinstance(was, ast.Dict | ast.List | ast.Tuple) and not list(ast.iter_child_nodes(was))[1:] and not ast.literal_eval(was)  # fmt: skip
-        if len(asked) != 2 or not empty or not isinstance(now, ast.Name) or now.id not in bound:
-            return False
-        if f"{now.id} {asked[1]}" not in expected:
-            return False
-        wanted = re.compile(rf"(?<!\w){re.escape('.'.join(asked))}{_EMPTY}", re.IGNORECASE)
-        if not any(wanted.search(s) and not _DENIED.search(s) for s in _sentences(situation)):
-            return False
-    return bool(pairs)

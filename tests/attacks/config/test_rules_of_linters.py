@@ -1,4 +1,4 @@
-"""A check that finds less since the ticket says so, or where another one finds the same; beside it what only looks like that."""
+"""A linter that looks for less: where a plugin finds the same it is none, and the words of a ticket make it none."""
 
 import pytest
 from tree_evidence import tree_evidence
@@ -16,50 +16,10 @@ def codes(repo, after, goal="x"):
 
 
 @pytest.mark.parametrize(
-    "goal",
-    [
-        "* allow upper case\n\n* ignore W605 warning from pycodestyle\n",
-        "Support upper case. Please ignore W605.",
-        "Disable the rules W605, E731",
-        "Ignore rule W605 in flake8.",
-    ],
+    "goal", ["* ignore W605 warning from pycodestyle\n", "Please ignore W605.", "Support upper case"]
 )
-def test_a_rule_that_the_ticket_says_to_ignore_may_be_ignored(goal):
-    assert codes({W: CI, "style.sh": STYLE}, {"style.sh": LESS}, goal) == []
-
-
-@pytest.mark.parametrize(
-    "goal",
-    [
-        "Support upper case",
-        "Do not ignore W605",
-        "Stop to ignore W605",
-        "We ignore W605 today: mend what it finds",
-        "ignore W605 in the tests only",
-        "ignore W605 warnings once they are mended",
-        "Ignore E731",
-        "Why ignore W605?",
-        "pycodestyle reports W605",
-        "ignore W6051",
-    ],
-)
-def test_a_ticket_that_says_otherwise_allows_nothing(goal):
+def test_the_words_of_a_ticket_free_no_rule(goal):
     assert codes({W: CI, "style.sh": STYLE}, {"style.sh": LESS}, goal) == [("CI_CHECK_REMOVED", "asks")]
-
-
-@pytest.mark.parametrize(
-    "after",
-    [
-        STYLE.replace("E501", "E501,W605,E731"),
-        STYLE.replace("E501", "E501,W605").replace("shop tests", "shop"),
-        STYLE.replace("E501", "E501,W6"),
-        STYLE.replace("E501", "E501,W605") + "exit 0\n",
-        STYLE.replace("--ignore=E128,E501", "--ignore=E128,E501 --ignore=W605"),
-    ],
-)
-def test_more_than_was_asked_for_is_told(after):
-    found = codes({W: CI, "style.sh": STYLE}, {"style.sh": after}, "ignore W605")
-    assert [c for c, _ in found] == ["CI_CHECK_REMOVED"] or after.endswith("exit 0\n")
 
 
 FLAKE = "[flake8]\nselect = B, E, F, W, B9\nignore = E203, E501\nexclude = src/shop/__init__.py\n"
