@@ -11,7 +11,6 @@ from gatekeeper.checks.config_weakening.ci_commands import started
 from gatekeeper.checks.config_weakening.keys import WHOSE, plain_key, plain_tool, read_there, tool_of
 from gatekeeper.checks.config_weakening.no_loss import (
     beside_the_code,
-    found_by_a_twin,
     never_selected,
     of_formatters,
     of_nothing,
@@ -100,7 +99,6 @@ def weakened_limits(evidence: Evidence) -> tuple[Finding, ...]:
             and not never_selected(key, before, after)
             and not beside_the_code(key, before.get(key), after.get(key))
             and not of_formatters(key, before.get(key), after.get(key))
-            and not found_by_a_twin(evidence, key, before.get(key), after.get(key), after)
             and not place_went(evidence, key, before.get(key), after.get(key))
             and not of_nothing(evidence, key, before.get(key), after.get(key), after)
         }

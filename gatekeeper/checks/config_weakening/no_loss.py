@@ -9,7 +9,6 @@ from gatekeeper.checks.config_weakening.keys import plain_key
 from gatekeeper.checks.config_weakening.type_checkers import IN_STRICT
 from gatekeeper.domain.evidence import Evidence
 from gatekeeper.domain.tree import Tree, text
-from gatekeeper.formats import workflow_yaml
 from gatekeeper.formats.tool_settings import is_settings, words
 
 _FORMATTER = frozenset({
@@ -40,8 +39,12 @@ def beside_the_code(key: str, old: Any, new: Any) -> bool:
         # flake8 has all files in one value: each counts as a setting of its own, as ruff writes it.
         was, now = _by_file(old), _by_file(new)
         gains = {f: [*now[f]] for f in now if now[f] - was.get(f, frozenset())}
-        return bool(gains) and all(
-            beside_the_code(f"flake8.per-file-ignores.{f}", [*was.get(f, ())], codes) for f, codes in gains.items()
+        return (
+            bool(gains)
+            and not any(".." in f for f in gains)
+            and all(
+                beside_the_code(f"flake8.per-file-ignores.{f}", [*was.get(f, ())], codes) for f, codes in gains.items()
+            )
         )
     found = _ASIDE.search(key)
     gained = set(words(new)) - set(words(old))
@@ -67,60 +70,6 @@ def _by_file(value: Any) -> dict[str, frozenset[str]]:
             files = [part] if given else [*files, part]
             given = False
     return table
-
-
-_MOST_TEXT = 500_000
-_TWINS = {"E722": ("B001", "bugbear")}
-"""Rules of flake8 -> a rule of a plugin that finds the same, and a word of the plugin's name."""
-
-
-def found_by_a_twin(evidence: Evidence, key: str, old: Any, new: Any, after: dict[str, Any]) -> bool:
-    """Rules that a plugin of the linter finds as well, which looked before and looks on."""
-    if key not in ("flake8.ignore", "flake8.extend-ignore"):
-        return False
-    selected = {w for k in ("select", "extend-select") for w in words(after.get(f"flake8.{k}"))}
-    passed_over = {w for k in ("ignore", "extend-ignore") for w in words(after.get(f"flake8.{k}"))}
-    gained = set(words(new)) - set(words(old)) - _FORMATTER
-    return bool(gained) and all(
-        g in _TWINS
-        and any(_TWINS[g][0].startswith(s) for s in selected)
-        and not any(_TWINS[g][0].startswith(p) for p in passed_over)
-        and all(_installs(tree, _TWINS[g][1]) for tree in (evidence.base, evidence.merged))
-        and not _started_without(evidence.merged, _TWINS[g][1])
-        for g in gained
-    )
-
-
-def _started_without(tree: Tree, plugin: str) -> bool:
-    """Something else than the hooks speaks of flake8 and not of the plugin: there the rule would be lost."""
-    places = re.compile(
-        r"(?:.*/)?(?:tox\.(?:ini|toml)|noxfile\.py|Makefile|[\w.-]*requirements[\w.-]*|pyproject\.toml)|\.github/workflows/.*|requirements/.*|\.travis\.yml|\.gitlab-ci\.yml"
-    )
-    for path, entry in tree.entries.items():
-        if not places.fullmatch(path):
-            continue
-        if (entry.size or 0) > _MOST_TEXT:
-            return True
-        said = text(tree, path) or ""
-        if re.search(r"(?<![\w\[-])flake8(?![\w\]-])", said) and plugin not in said:
-            return True
-    return False
-
-
-def _installs(tree: Tree, plugin: str) -> bool:
-    """The hook of flake8 gets the plugin along."""
-    try:
-        whole = workflow_yaml.load(text(tree, ".pre-commit-config.yaml") or "")
-    except ValueError:
-        return False
-    repos = whole.get("repos") if isinstance(whole, dict) else None
-    hooks = [h for r in repos or () if isinstance(r, dict) for h in r.get("hooks") or () if isinstance(h, dict)]
-    return any(
-        h.get("id") == "flake8"
-        and "stages" not in h
-        and any(re.match(rf"flake8-{plugin}\b", str(d)) for d in h.get("additional_dependencies") or ())
-        for h in hooks
-    )
 
 
 def never_selected(key: str, before: dict[str, Any], after: dict[str, Any]) -> bool:

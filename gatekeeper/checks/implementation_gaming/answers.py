@@ -14,38 +14,22 @@ from gatekeeper.formats.python_code import Function, dotted, written
 
 _FILES = re.compile(r"(?:^|\.)(?:open|Path|PurePath|read_text|read_bytes|glob|rglob|iterdir|listdir|walk|scandir|join|joinpath|files|load|resource_string)$")  # fmt: skip
 _HASHES = re.compile(r"hashlib\.\w+|zlib\.(?:crc32|adler32)|binascii\.crc32|hash|.*\.(?:hexdigest|digest)")
-_DIVISOR = 2
-"""What divides by less may leave the input as it is."""
 _DULL: set[object] = {0, 1, -1, 2, "", None}
 
 
 def answers(module: Module, modules: Modules) -> list[Finding]:
     """New code in this module that holds, finds or looks up the tests' answers."""
-    others = [m for m in (*modules.changed, *modules.deleted) if m is not module]
-    old = {python_code.meaning(f) for m in (module, *others) for f in python_code.functions(m.before)}
+    old = {python_code.meaning(f) for f in python_code.functions(module.before)}
     fresh = [f for f in python_code.functions(module.after) if python_code.meaning(f) not in old]
     out = [*_test_data(module, modules)]
     tables = _new_tables(module) | _imported_tables(module, modules)
     for function in fresh:
         before = next((f for f in python_code.functions(module.before) if f.name == function.name), None)
-        before = before or _moved_here(function, others)
         earlier = {ast.dump(n) for n in python_code.walk(before)} if before else set()
         known = {_branch(n) for n in python_code.walk(before) if isinstance(n, ast.If)} if before else set()
         out += _by_digest(module, function, earlier, tables)
         out += _special_cases(module, modules, function, earlier, known, tables)
     return sorted(out, key=lambda f: f.effect is not Effect.BLOCKS)
-
-
-def _moved_here(function: Function, others: list[Module]) -> Function | None:
-    """The function of that name that another module had and has no more: what it held already is none of this change's."""
-    left = [
-        f
-        for m in others
-        if not any(g.name == function.name for g in python_code.functions(m.after))
-        for f in python_code.functions(m.before)
-        if f.name == function.name
-    ]
-    return left[0] if len(left) == 1 else None
 
 
 def _test_data(module: Module, modules: Modules) -> Iterator[Finding]:
@@ -189,43 +173,6 @@ def _branch(node: ast.If) -> tuple[frozenset[str], str]:
     return frozenset(map(repr, python_code.constants(node.test))), ast.dump(ast.Module(node.body, []))
 
 
-def _of_a_quotient(test: ast.expr, function: Function) -> bool:
-    """It compares one name with one number, and all that binds this name rounds a part of something divided by a number."""
-    if not (isinstance(test, ast.Compare) and isinstance(test.left, ast.Name) and len(test.ops) == 1):
-        return False
-    if not isinstance(test.ops[0], ast.Eq) or not isinstance(test.comparators[0], ast.Constant):
-        return False
-    scaled = any(isinstance(n, ast.Mult | ast.Pow | ast.LShift | ast.MatMult) for n in python_code.walk(function))
-    values = _values_of(test.left.id, function)
-    return bool(values) and not scaled and all(_quotient(v, function) for v in values)
-
-
-def _values_of(name: str, function: Function) -> list[ast.expr]:
-    """What plain assignments give a name; nothing where anything else binds it."""
-    bound = [n for n in python_code.walk(function) if isinstance(n, ast.Name) and n.id == name and not isinstance(n.ctx, ast.Load)]  # fmt: skip
-    values = [n.value for n in python_code.walk(function) if isinstance(n, ast.Assign) and len(n.targets) == 1 and getattr(n.targets[0], "id", "") == name]  # fmt: skip
-    given = {a.arg for a in ast.walk(function.args) if isinstance(a, ast.arg)}
-    return values if len(values) == len(bound) and name not in given else []
-
-
-def _quotient(value: ast.expr, function: Function) -> bool:
-    """`round(part.of / 60)`, `part.of // 60`, or of a name that is such a part's rest: `part.of % 365`."""
-    if isinstance(value, ast.Call) and getattr(value.func, "id", "") == "round" and len(value.args) == 1:
-        value = value.args[0]
-        if not (isinstance(value, ast.BinOp) and isinstance(value.op, ast.Div)):
-            return False
-    elif not (isinstance(value, ast.BinOp) and isinstance(value.op, ast.FloorDiv)):
-        return False
-    part = value.left
-    if isinstance(part, ast.Name):
-        rests = _values_of(part.id, function)
-        whole = bool(rests) and all(isinstance(r, ast.BinOp) and isinstance(r.op, ast.Mod) and isinstance(r.left, ast.Attribute) for r in rests)  # fmt: skip
-    else:
-        whole = isinstance(part, ast.Attribute)
-    by = value.right.value if isinstance(value.right, ast.Constant) else None
-    return whole and isinstance(by, int | float) and not isinstance(by, bool) and by >= _DIVISOR
-
-
 def _special_cases(
     module: Module,
     modules: Modules,
@@ -250,8 +197,6 @@ def _special_cases(
             result = _result(node.body)
         else:
             continue
-        if isinstance(node, ast.If) and _of_a_quotient(node.test, function):
-            continue  # 60 of a number of minutes is no input that a test has in seconds
         if isinstance(node, ast.If) and _branch(node) in known:
             continue  # the same values led to the same result before: a repaired condition brings no answer with it
         shared, out = _telling(keys) & modules.test_constants, _telling(result or set()) & modules.test_constants

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import ast
-import posixpath
-import re
 import sys
 from collections.abc import Iterable, Iterator
 
 from gatekeeper.checks.suite_integrity.departed import changed_support
 from gatekeeper.checks.suite_integrity.situation import Situation
 from gatekeeper.checks.suite_integrity.users import set_up
-from gatekeeper.domain.instruments import InstrumentKind
 from gatekeeper.formats import python_code
 from gatekeeper.formats.python_following import CodeChange, follows
 
@@ -25,10 +22,7 @@ def reads_the_same(situation: Situation, path: str, name: str, change: CodeChang
 
     So are the statements of its module that do something, and the changed files of support that it may be set up from.
     """
-    if not all(
-        _follows_as_a_whole(situation, other, change) or _gives_the_same(situation, path, other, change)
-        for other in changed_support(situation, path)
-    ):
+    if not all(_follows_as_a_whole(situation, other, change) for other in changed_support(situation, path)):
         return False
     old, new = (python_code.parse(situation.source(path, base=base)) for base in (True, False))
     tests = tuple(situation.definition(path, name, base=base) for base in (True, False))
@@ -41,48 +35,6 @@ def _follows_as_a_whole(situation: Situation, path: str, change: CodeChange) -> 
     old, new = (python_code.parse(situation.source(path, base=base)) for base in (True, False))
     # A new one is loaded by its name alone, or stands in front of another; what cannot be read cannot be compared.
     return old is not None and new is not None and _all_carried(_rest(old.body), _rest(new.body), change)
-
-
-def _gives_the_same(situation: Situation, path: str, other: str, change: CodeChange) -> bool:
-    """Another module of tests, of which this one takes some names: these are as they were, and the rest only got or lost tests."""
-    stem = posixpath.basename(other).removesuffix(".py")
-    sources = [situation.source(path, base=base) for base in (True, False)]
-    users = [python_code.parse(s) for s in sources]
-    homes = [python_code.parse(situation.source(other, base=base)) for base in (True, False)]
-    if situation.kind(other) is not InstrumentKind.TEST or None in users or None in homes:
-        return False
-    taken: list[str] = []
-    for source, tree in zip(sources, users, strict=True):
-        rows = [n for n in (tree.body if tree else ()) if isinstance(n, ast.ImportFrom) and (n.module or "").rpartition(".")[2] == stem]  # fmt: skip
-        if len(re.findall(rf"(?<!\w){re.escape(stem)}(?!\w)", source or "")) != len(rows):
-            return False
-        taken += [a.name for r in rows for a in r.names]
-    old, new = (h for h in homes if h is not None)
-    if not taken or "*" in taken or not _only_tests_differ(old, new):
-        return False
-    frame = ast.parse("\n".join(sorted(set(taken))))
-    return _module(old, new, (frame, frame), change)
-
-
-def _only_tests_differ(old: ast.Module, new: ast.Module) -> bool:
-    """The same functions and classes, whose heads and constants are as they were; what a class got is plain functions."""
-    had, has = ([n for n in t.body if isinstance(n, _DEFINITIONS)] for t in (old, new))
-    if [n.name for n in had] != [n.name for n in has]:
-        return False
-    for before, after in zip(had, has, strict=True):
-        if not isinstance(before, ast.ClassDef) or not isinstance(after, ast.ClassDef):
-            if type(before) is not type(after) or list(map(ast.dump, before.decorator_list)) != list(map(ast.dump, after.decorator_list)):  # fmt: skip
-                return False
-            continue
-        heads = [[ast.dump(n) for n in (*c.bases, *c.keywords, *c.decorator_list)] for c in (before, after)]
-        rest = [
-            [python_code.meaning(m) for m in _rest(c.body) if not isinstance(m, _FUNCTIONS)] for c in (before, after)
-        ]
-        known = {ast.dump(d) for m in before.body if isinstance(m, _FUNCTIONS) for d in m.decorator_list}
-        marks = [d for m in after.body if isinstance(m, _FUNCTIONS) for d in (*m.decorator_list, *m.args.defaults)]
-        if heads[0] != heads[1] or rest[0] != rest[1] or any(not isinstance(d, ast.Constant) and ast.dump(d) not in known for d in marks):  # fmt: skip
-            return False
-    return True
 
 
 def _rest(body: list[ast.stmt]) -> list[ast.stmt]:

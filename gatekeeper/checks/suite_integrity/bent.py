@@ -8,7 +8,6 @@ import re
 from gatekeeper.checks.suite_integrity.announced_ends import announced_as_asked, fails_for_it
 from gatekeeper.checks.suite_integrity.around import reads_the_same
 from gatekeeper.checks.suite_integrity.departed import changed_support, lost_its_imports
-from gatekeeper.checks.suite_integrity.moved_file import follows_a_moved_file
 from gatekeeper.checks.suite_integrity.private_ways import called_in_its_class
 from gatekeeper.checks.suite_integrity.shown import describe
 from gatekeeper.checks.suite_integrity.situation import BAD, Situation, near, place
@@ -124,7 +123,7 @@ def _explained(situation: Situation, test_id: str, path: str, name: str) -> bool
     old, new = situation.definition(path, name, base=True), situation.definition(path, name)
     if old is None or new is None or python_code.meaning(old) == python_code.meaning(new):
         return False
-    if called_in_its_class(situation, path, name) or follows_a_moved_file(situation, path, name):
+    if called_in_its_class(situation, path, name):
         return True
     return follows(old, new, situation.code_change) and reads_the_same(situation, path, name, situation.code_change)
 

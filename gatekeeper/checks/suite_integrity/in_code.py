@@ -14,7 +14,7 @@ from gatekeeper.domain.testrun import Outcome
 from gatekeeper.domain.ticket import PermitKind
 from gatekeeper.domain.verdict import Effect
 from gatekeeper.formats import python_code
-from gatekeeper.formats.python_delegates import delegates, handed_on
+from gatekeeper.formats.python_delegates import binds_any, delegates, handed_on
 from gatekeeper.formats.python_examples import Example, examples, examples_of, lost_examples
 from gatekeeper.formats.python_source import TestFunction
 
@@ -102,12 +102,15 @@ def _called_directly(situation: Situation, path: str, place: str, old: list[Exam
     module = path.removesuffix("/__init__.py").removesuffix(".py").rpartition("/")[2]
     try:
         was, now = (delegates(situation.source(path, base=base)) for base in (True, False))
-        # The examples of such a function itself may do so where the tests still speak of it.
-        known = {n: d for n, d in was.items() if now.get(n) == d and (n != place or _tested(situation, n))}
-        before, after = (handed_on({place: rows}, known, module)[place] for rows in (old, new))
+        # What such a function does itself must still be tried by a module of tests.
+        known = {n: d for n, d in was.items() if now.get(n) == d and _tested(situation, n)}
+        if not known or binds_any(new, set(known), module):
+            return False
+        after = handed_on({place: old}, known, module)[place]
+        plain = handed_on({place: new}, {}, module)[place]
     except RecursionError:
         return False
-    return bool(known) and before == after
+    return len(old) == len(new) and all(o == n or a == b for o, n, a, b in zip(old, new, after, plain, strict=True))
 
 
 def _tested(situation: Situation, name: str) -> bool:

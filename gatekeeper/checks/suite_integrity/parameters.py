@@ -11,7 +11,7 @@ from gatekeeper.checks.suite_integrity.departed import warned_way_went
 from gatekeeper.checks.suite_integrity.rows_elsewhere import exchanged
 from gatekeeper.checks.suite_integrity.shown import fails, never_ran, passed, runs, seen_in_runs, silent, some
 from gatekeeper.checks.suite_integrity.situation import Situation
-from gatekeeper.checks.suite_integrity.superseded import said_to_differ, superseded
+from gatekeeper.checks.suite_integrity.superseded import superseded
 from gatekeeper.domain.finding import Finding, finding
 from gatekeeper.domain.ticket import PermitKind
 from gatekeeper.domain.verdict import Effect
@@ -121,7 +121,7 @@ def _removed(situation: Situation, path: str, test: TestFunction, now: TestFunct
         and warned_way_went(situation, path, test.name, gone) is not None
     ):
         effect = Effect.ASKS  # rows of what the code warned against and warns no more; ids with numbers change along
-    elif superseded(situation, path, test.name, gone) or allowed or said_to_differ(situation, path, test.name, gone):
+    elif superseded(situation, path, test.name, gone) or allowed:
         effect = Effect.ASKS
     elif _expecting_otherwise(*_exchanged(test, now)) and all(never_ran(situation, i) for i in gone):
         effect = Effect.ASKS  # skipped here before and after: what they would have shown, no run can tell

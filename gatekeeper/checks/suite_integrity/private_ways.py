@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 
 from gatekeeper.checks.suite_integrity.around import reads_the_same
 from gatekeeper.checks.suite_integrity.situation import Situation
@@ -14,8 +15,8 @@ _FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)
 def called_in_its_class(situation: Situation, path: str, name: str) -> bool:
     """The test differs from the target's by the way to private functions alone: `_f(x)` is `Shop._f(x)`.
 
-    Each was a function of a module of the code and is a method of a class there now, which the code calls itself; what the
-    test gives it and expects of it is the same to the letter.
+    Each was a function of a module of the code and is a method of a class of that module now, which does what the function did
+    and is called there; what the test gives it and expects of it is the same to the letter.
     """
     try:
         return _called_there(situation, path, name)
@@ -44,32 +45,89 @@ def _called_there(situation: Situation, path: str, name: str) -> bool:
     )
 
 
-def _moved(situation: Situation) -> dict[str, str]:
-    """Private function that a changed module had at its top and no module of the change has there now -> its one class."""
-    had, left = set[str](), set[str]()
-    owners: dict[str, list[str]] = {}
-    called = set[str]()
+def _moved(situation: Situation) -> dict[str, tuple[str, str]]:
+    """Private function that a module had at its top and no module of the change has there now -> (its class, the module).
+
+    The method does what the function did, and nothing binds the class or that attribute of anything otherwise.
+    """
+    found: dict[str, tuple[str, str]] = {}
+    left, spoilt = set[str](), set[str]()
     for path in situation.changed:
         if not path.endswith(".py") or situation.kind(path) is not None:
             continue
         before, after = (python_code.parse(situation.source(path, base=base)) for base in (True, False))
-        had |= {n.name for n in before.body if isinstance(n, _FUNCTION)} if before is not None else set()
         if after is None:
             continue
-        left |= {n for s in after.body for n in _bound(s)}
-        for owner in (n for n in after.body if isinstance(n, ast.ClassDef)):
-            for method in (m for m in owner.body if isinstance(m, _FUNCTION)):
-                owners.setdefault(method.name, []).append(owner.name)
-        called |= {
-            n.func.attr
-            for n in python_code.walk(after)
-            if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute)
-        }
-    return {
-        n: owners[n][0]
-        for n in had - left
-        if n.startswith("_") and not n.startswith("__") and len(owners.get(n, ())) == 1 and n in called
-    }
+        bound = Counter(n for s in after.body for n in _bound(s))
+        left |= set(bound)
+        spoilt |= {n.attr for n in python_code.walk(after) if isinstance(n, ast.Attribute) and not isinstance(n.ctx, ast.Load)}  # fmt: skip
+        classes = Counter(n.name for n in python_code.walk(after) if isinstance(n, ast.ClassDef))
+        said = {f.attr for f in _calls(after)}
+        stem = path.removesuffix("/__init__.py").removesuffix(".py").rpartition("/")[2]
+        for function in (n for n in (before.body if before is not None else ()) if isinstance(n, _FUNCTION)):
+            name = function.name
+            homes = [
+                (owner.name, method)
+                for owner in after.body
+                if isinstance(owner, ast.ClassDef)
+                and not owner.decorator_list
+                and not owner.keywords
+                and classes[owner.name] == 1
+                and not bound[owner.name]
+                for method in owner.body
+                if name in _names(method)
+            ]
+            plain = name.startswith("_") and not name.startswith("__") and name in said and len(homes) == 1
+            if plain and _does_the_same(function, *homes[0]):
+                found[name] = (homes[0][0], stem) if name not in found else ("", "")
+    return {n: home for n, home in found.items() if n not in left and n not in spoilt and home[0]}
+
+
+def _calls(tree: ast.Module) -> list[ast.Attribute]:
+    return [n.func for n in python_code.walk(tree) if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute)]
+
+
+def _names(node: ast.stmt) -> set[str]:
+    return {node.name} if isinstance(node, (*_FUNCTION, ast.ClassDef)) else _bound(node)
+
+
+def _does_the_same(function: ast.stmt, owner: str, method: ast.stmt) -> bool:
+    """A static or class method with the function's body, where what stands in the class too may be asked of the class."""
+    if not isinstance(function, _FUNCTION) or not isinstance(method, _FUNCTION) or function.decorator_list:
+        return False
+    marks = [getattr(d, "id", "") for d in method.decorator_list]
+    was, now = (ast.parse(ast.unparse(n)).body[0] for n in (function, method))
+    if (
+        not isinstance(was, _FUNCTION)
+        or not isinstance(now, _FUNCTION)
+        or marks not in (["staticmethod"], ["classmethod"])
+    ):
+        return False
+    if marks == ["classmethod"]:
+        if not now.args.args or now.args.posonlyargs:
+            return False
+        first = now.args.args.pop(0).arg
+        if any(isinstance(n, ast.Name) and n.id == first and not isinstance(n.ctx, ast.Load) for n in ast.walk(now)):
+            return False
+    else:
+        first = owner
+    now.decorator_list = []
+    return python_code.meaning(was) == python_code.meaning(
+        ast.fix_missing_locations(_OfTheClass({first, owner}).visit(now))
+    )
+
+
+class _OfTheClass(ast.NodeTransformer):
+    """`cls._PATTERN` as `_PATTERN`."""
+
+    def __init__(self, names: set[str]) -> None:
+        self._names = names
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        self.generic_visit(node)
+        if isinstance(node.value, ast.Name) and node.value.id in self._names:
+            return ast.copy_location(ast.Name(node.attr, node.ctx), node)
+        return node
 
 
 def _bound(statement: ast.stmt) -> set[str]:
@@ -85,7 +143,7 @@ def _bound(statement: ast.stmt) -> set[str]:
 class _Bare(ast.NodeTransformer):
     """Calls of moved functions without the way to them, and without their imports in the test itself."""
 
-    def __init__(self, moved: dict[str, str]) -> None:
+    def __init__(self, moved: dict[str, tuple[str, str]]) -> None:
         self._moved = moved
         self._origins: dict[str, str] = {}
         self._situation: Situation | None = None
@@ -115,7 +173,8 @@ class _Bare(ast.NodeTransformer):
         elif isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name):
             name, owner = node.func.attr, node.func.value.id
             origin = self._origins.get(owner, "")
-            if self._moved.get(name) == owner and origin.rpartition(".")[2] == owner and self._own(origin):
+            home = origin.rpartition(".")[0].rpartition(".")[2]
+            if self._moved.get(name) == (owner, home) and origin.rpartition(".")[2] == owner and self._own(origin):
                 self.classes.add(name)
                 node.func = ast.Name(name, ast.Load())
         return node

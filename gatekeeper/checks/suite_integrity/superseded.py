@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 
 from gatekeeper.checks.suite_integrity.situation import BAD, Situation
 from gatekeeper.domain.testrun import Outcome
@@ -11,7 +10,6 @@ from gatekeeper.formats import python_code
 from gatekeeper.formats.python_source import TestFunction
 
 _LONG = 5
-_DIFFERS = re.compile(r"\bused to\b|\bno longer\b|\binstead of\b|\brather than\b|\bno more\b", re.IGNORECASE)
 
 
 def superseded(situation: Situation, path: str, name: str, gone: list[str]) -> bool:
@@ -39,26 +37,6 @@ def superseded(situation: Situation, path: str, name: str, gone: list[str]) -> b
         if passes and failed and called & _called(situation, place, test.name, base=False):
             return True
     return False
-
-
-def said_to_differ(situation: Situation, path: str, name: str, gone: list[str]) -> bool:
-    """They passed and fail now, parameter sets that came into the same test pin the new behaviour down, and the ticket says of
-    a function that the test calls what it did and is to do no more. This explains to people, and excuses nothing.
-    """
-    before, restored, probed, merged = situation.before, situation.restored, situation.probed, situation.merged
-    if before is None or restored is None or probed is None or merged is None:
-        return False
-    if any(set(before.outcomes(i)) != {Outcome.PASSED} for i in gone):
-        return False
-    if not any(set(BAD) & set(restored.outcomes(i)) for i in gone):
-        return False
-    fresh = [i for i in merged.functions.get((path, name), ()) if i not in before.by_id]
-    if not any(set(BAD) & set(probed.outcomes(i)) and set(merged.outcomes(i)) == {Outcome.PASSED} for i in fresh):
-        return False
-    called = {c.rpartition(".")[2] for c in _called(situation, path, name, base=True)}
-    ticket = situation.evidence.ticket
-    plan = [s for row in (ticket.title, ticket.goal, *ticket.acceptance) for s in re.split(r"(?<=[.;])\s", row)]
-    return any(_DIFFERS.search(s[:2000]) and called & set(re.findall(r"\w+", s[:2000])) for s in plan)
 
 
 def _cases(test: TestFunction) -> set[str]:

@@ -88,10 +88,10 @@ def _explain(situation: Situation, path: str, name: str, gone: list[str]) -> Fin
         return finding("EXPECTATION_BENT", message, path=twin[0], line=twin[1].line, evidence=seen_in_runs(situation, gone), key=f"{path}::{name}")  # fmt: skip
     if followers and any(silent(situation, f) for f in followers) and not speaking:
         place_, follower = next(f for f in followers if silent(situation, f))
-        if all(never_ran(situation, i) for i in gone) and _goes_on_in(test, follower):
-            return None  # it is skipped here for where it runs, before and after; all that it says is still said
+        # Skipped here for where it runs, before and after, and all that it says is still said: no run can tell.
+        silent_here = all(never_ran(situation, i) for i in gone) and _goes_on_in(test, follower)
         message = f"{path}::{name} became {place_}::{follower.name}, which is skipped or expected to fail."
-        return finding("TEST_SILENCED", message, path=place_, line=follower.line, evidence=seen_in_runs(situation, gone), key=f"{path}::{name}")  # fmt: skip
+        return finding("TEST_SILENCED", message, path=place_, line=follower.line, evidence=seen_in_runs(situation, gone), key=f"{path}::{name}", effect=Effect.ASKS if silent_here else None)  # fmt: skip
     module = situation.module(path)
     left = module is not None and (name in module.functions or test.body in module.functions.values())
     if left:

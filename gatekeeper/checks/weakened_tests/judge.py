@@ -148,10 +148,8 @@ def _pair(
         effect = Effect.ASKS  # the same data in other words, as far as the text tells
     if worst.code == "PARAMETERS_SHRUNK" and not fewer and proof.never_ran(path, name):
         effect = Effect.ASKS  # it is skipped here for where it runs, before and after: no run can tell
-    by_match = _said_by_match(new, found)
-    if (by_match or _said_once_less(old, new, found)) and proof.still_holds(path, name):
-        # It hides nothing of this code: whether once less is enough is for a person; where no code changed, a pattern is.
-        effect = Effect.ADVISES if by_match and not proof.code_changed else Effect.ASKS
+    if (_said_once_less(old, new, found) or _said_by_match(new, found)) and proof.still_holds(path, name):
+        effect = Effect.ASKS  # it hides nothing of this code: whether once less is enough is for a person
     yield _finding(worst.code, path, name, worst.line, worst.before, worst.now, effect=effect)
 
 

@@ -211,8 +211,7 @@ IN_PART = "def test_a():\n    with pytest.raises(ValueError, match='no such thin
 def test_a_message_asked_for_in_part_goes_to_a_person_while_the_whole_holds() -> None:
     other = CODE.replace("a * b", "b * a")
     assert judged(WHOLE, IN_PART, HELD, after=other) == [(REMOVED, Effect.ASKS)]
-    # Where no code changed, it is told only.
-    assert judged(WHOLE, IN_PART, HELD) == [(REMOVED, Effect.ADVISES)]
+    assert judged(WHOLE, IN_PART, HELD) == [(REMOVED, Effect.ASKS)]
     twice = WHOLE + "    assert str(caught.value) == 'no such thing: 3'\n    assert area(1, 1) == 1\n"
     assert judged(twice, IN_PART, HELD)[0][1] is Effect.BLOCKS
     assert judged(WHOLE, IN_PART, MOVED) == [(REMOVED, Effect.BLOCKS)]

@@ -141,7 +141,13 @@ def test_what_moved_elsewhere_is_not_lost_and_counts_once():
     assert len(lost_examples({**old, "b": old["twice"]}, {}, Counter({("twice(3)", "6"): 1}))) == 1
 
 
-LONG = """class Count:
+LONG = """def old(version):
+    def marked(f):
+        return f
+    return marked
+
+
+class Count:
     @classmethod
     def read(cls, text):
         return cls()
@@ -161,6 +167,8 @@ def read_count(text):
     '''Read.'''
     return Count.read(text)
 """
+T = "tests/test_a.py"
+TESTED = "from pkg.calc import read_count\n\n\ndef test_other():\n    assert read_count('3')\n"
 UP = {f"{C}::calc.Count.up": "passed", OTHER: "passed"}
 
 
@@ -170,7 +178,8 @@ def _direct(source):
 
 def test_an_example_may_call_what_a_function_only_hands_on_to(judge):
     after = _direct(LONG).replace("1.0", "2.0").replace("return cls()", "return super().__new__(cls)")
-    assert not judge({C: LONG}, {C: after}, was=UP, now=UP)
+    assert not judge({C: LONG, T: TESTED}, {C: after, T: TESTED}, was=UP, now=UP)
+    assert judge({C: LONG}, {C: after}, was=UP, now=UP)  # where no test tries the function itself
 
 
 @pytest.mark.parametrize(
@@ -187,18 +196,23 @@ def test_an_example_may_call_what_a_function_only_hands_on_to(judge):
         _direct(LONG).replace('@old("1.0")', '@cached("1.0")'),
         _direct(LONG) + "\n\nread_count = Count\n",
         _direct(LONG) + "\n\nCount = object\n",
+        # its decorator does something else, or is somebody else's
+        _direct(LONG).replace("return f\n", "return lambda text: None\n"),
+        _direct(LONG).replace("@old(", "@fake.old("),
+        _direct(LONG) + "\n\nif True:\n    def read_count(text):\n        return 4\n",
+        _direct(LONG).replace("        >>> c = ", "        >>> from fake import read_count\n        >>> c = "),
         # another function than the one it hands on to
         LONG.replace('calc.read_count("3")', 'calc.Count("3")'),
         _direct(LONG).replace("def read_count(text)", "def read_count(text, more=1)"),
     ],
 )
 def test_an_example_that_calls_anything_else_is_asked_about(judge, after):
-    found = judge({C: LONG}, {C: after.replace("return cls()", "return super().__new__(cls)")}, was=UP, now=UP)
+    changed = after.replace("return cls()", "return super().__new__(cls)")
+    found = judge({C: LONG, T: TESTED}, {C: changed, T: TESTED}, was=UP, now=UP)
     assert {f.effect.value for f in found.values()} == {"asks"}
 
 
 OWN = LONG.replace("'''Read.'''", "'''Read.\n\n    >>> calc.read_count('3').up()\n    4\n    '''").replace("class Count:", "class Count:\n    def up(self):\n        return 4\n", 1)  # fmt: skip
-TESTED = "from pkg.calc import read_count\n\n\ndef test_other():\n    assert read_count('3')\n"
 
 
 @pytest.mark.parametrize(("before", "after", "codes"), [(TESTED, TESTED, set()), (TESTED, TESTED.replace("read_count('3')", "1"), {"EXPECTATION_FOLLOWS_CODE"}), ("x = 1\n", "x = 1\n", {"EXPECTATION_FOLLOWS_CODE"})])  # fmt: skip
@@ -207,5 +221,11 @@ def test_the_functions_own_examples_may_leave_it_where_tests_have_it(judge, befo
     direct = OWN.replace("calc.read_count('3')", "calc.Count.read('3')").replace(
         "return cls()", "return super().__new__(cls)"
     )
-    T = "tests/test_a.py"
     assert set(judge({C: OWN, T: before}, {C: direct, T: after}, was=ids, now=ids)) == codes
+
+
+def test_an_example_may_not_come_back_to_the_function(judge):
+    direct = OWN.replace("calc.read_count('3')", "calc.Count.read('3')")
+    ids = {f"{C}::calc.read_count": "passed", OTHER: "passed"}
+    code = OWN.replace("return cls()", "return super().__new__(cls)")
+    assert judge({C: direct, T: TESTED}, {C: code, T: TESTED}, was=ids, now=ids)

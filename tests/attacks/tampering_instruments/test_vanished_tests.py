@@ -510,14 +510,14 @@ PLAIN = "import pytest\nfrom m import delta\n\n@pytest.mark.parametrize('given, 
 @pytest.mark.parametrize(
     ("goal", "effect"),
     [
-        ("delta used to round down. We want to round to the nearest.", "asks"),
-        ("Let delta round up instead of down", "asks"),
+        ("delta used to round down. We want to round to the nearest.", "blocks"),
+        ("Let delta round up instead of down", "blocks"),
         ("delta is slow. It used to be faster.", "blocks"),
         ("Make delta faster", "blocks"),
         ("delta2 used to round down", "blocks"),
     ],
 )
-def test_a_row_under_a_ticket_that_says_what_is_to_be_no_more_goes_to_a_person(judge, goal, effect):
+def test_the_words_of_a_ticket_free_no_row(judge, goal, effect):
     ids = {f"{T}::test_v[{v}]": "passed" for v in ("90-a minute", "3600-an hour")}
     new = PLAIN.replace("(90, 'a minute')", "(89, 'a minute'), (91, '2 minutes')")
     now = {f"{T}::test_v[{v}]": "passed" for v in ("89-a minute", "91-2 minutes", "3600-an hour")}
@@ -538,27 +538,28 @@ LOCALES = "import pytest\nfrom m import word\n\n@pytest.mark.parametrize('place,
 
 
 @pytest.mark.parametrize(
-    ("new", "code"),
+    ("new", "effect"),
     [
-        (LOCALES.replace("test_words", "test_places"), None),
-        (LOCALES.replace("test_words", "test_places").replace("('it'", "('fr', 'mille'), ('it'"), None),
-        (LOCALES.replace("test_words", "test_places").replace(", ('it', 'mille')", ""), "TEST_SILENCED"),
-        (LOCALES.replace("test_words", "test_places").replace("'mille'", "'mila'"), "TEST_SILENCED"),
+        (LOCALES.replace("test_words", "test_places"), "asks"),
+        (LOCALES.replace("test_words", "test_places").replace("('it'", "('fr', 'mille'), ('it'"), "asks"),
+        (LOCALES.replace("test_words", "test_places").replace(", ('it', 'mille')", ""), "blocks"),
+        (LOCALES.replace("test_words", "test_places").replace("'mille'", "'mila'"), "blocks"),
         (
             LOCALES.replace("test_words", "test_places").replace("    try:", "    pytest.skip('slow')\n    try:"),
-            "TEST_SILENCED",
+            "blocks",
         ),
         (
             LOCALES.replace("test_words", "test_places").replace("@pytest", "@pytest.mark.skip\n@pytest"),
-            "TEST_SILENCED",
+            "blocks",
         ),
     ],
 )
-def test_what_is_skipped_for_where_it_runs_may_have_another_name(judge, new, code):
+def test_what_is_skipped_for_where_it_runs_under_another_name_goes_to_a_person(judge, new, effect):
     ids = {f"{T}::test_words[{v}]": "skipped" for v in ("es-mil", "it-mille")}
     now = {f"{T}::test_places[{v}]": "skipped" for v in ("es-mil", "it-mille")}
     base, merged = {"m.py": "word = int\n", T: LOCALES}, {"m.py": "word = str\n", T: new}
-    assert [*judge(base, merged, was=ids, now=now, restored=ids)] == ([code] if code else [])
+    found = judge(base, merged, was=ids, now=now, restored=ids)
+    assert [(c, f.effect.value) for c, f in found.items()] == [("TEST_SILENCED", effect)]
     ran = dict.fromkeys(ids, "passed")
     assert "TEST_SILENCED" in judge(base, merged, was=ran, now=now, restored=ran)
 
