@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 import sys
 
 from gatekeeper.formats import python_code
@@ -90,7 +91,8 @@ def _plain_import(node: ast.stmt, module: str) -> bool:
 
 
 def _written(example: Example, known: Delegates, module: str) -> Example:
-    tree = python_code.parse(example[0])
+    shared = python_code.parse(example[0])
+    tree = copy.deepcopy(shared)  # all checks read the same tree
     if tree is None or "#" in example[0] or len(tree.body) != 1:
         return example
     binds = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}

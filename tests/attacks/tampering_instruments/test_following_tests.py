@@ -485,6 +485,13 @@ def test_a_private_function_may_be_called_in_the_class_that_has_it_now(judge, ol
         # the code does not call it, or has the function still
         (STEPS_NOW, IN_CLASS.replace("self._next(text)", "text")),
         (STEPS_NOW, "def _next(text):\n    return text\n\n\n" + IN_CLASS),
+        # it does something else there, or something else stands in its place
+        (STEPS_NOW, IN_CLASS.replace("text + '1'", "'a1'")),
+        (STEPS_NOW, IN_CLASS + "\n\nShop._next = staticmethod('{}1'.format)\n"),
+        (STEPS_NOW, IN_CLASS + "\n\nShop = type('Shop', (), {'_next': 'a1'.strip})\n"),
+        (STEPS_NOW, IN_CLASS.replace("class Shop", "@fake\nclass Shop")),
+        (STEPS_NOW, IN_CLASS.replace("    def bump", "    _next = str\n\n    def bump")),
+        (STEPS_NOW, IN_CLASS + "\n\nif True:\n    class Shop:\n        _next = str\n"),
         # it is public
         (STEPS_NOW.replace("_next", "step"), IN_CLASS.replace("_next", "step")),
     ],
@@ -527,3 +534,9 @@ def test_a_test_that_tries_more_than_what_was_ordered_to_go_is_asked_about(judge
         {T: more, "m.py": BOTH}, {T: LEFT_OVER, "m.py": INLINE}, **runs, detail=detail, goal="Remove read_list"
     )
     assert set(found) == {"TEST_FOLLOWS_INTERFACE"}
+
+
+def test_a_private_function_may_read_in_its_class_what_moved_along(judge):
+    step = "LAST = 1\n_END = '1'\n" + STEP.replace("text + '1'", "text + _END").removeprefix("LAST = 1\n")
+    moved = IN_CLASS.replace("@staticmethod\n    def _next(text):\n        return text + '1'", "@classmethod\n    def _next(cls, text):\n        return text + cls._END").replace("class Shop:\n", "class Shop:\n    _END = '1'\n\n")  # fmt: skip
+    assert not judge({T: STEPS, "m.py": step}, {T: STEPS_NOW, "m.py": moved}, **RUNS, detail=NO_NEXT)
