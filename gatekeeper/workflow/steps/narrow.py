@@ -34,8 +34,11 @@ def alone(
 ) -> frozenset[str]:
     """Names of the suites of which the changed test modules alone need be run on the merge result.
 
-    Nothing but test modules may have changed of all that bends runs, few of them, and nothing else may speak of them.
+    Nothing but test modules may have changed of all that bends runs, few of them; nothing else may speak of them, and they
+    may newly reach for nothing that leads to the runner or into other modules.
     """
+    from gatekeeper.formats.runner_reach import reaches
+
     kinds = {p.path: instruments.kind(p.path) for p in change.paths}
     bent = [p for p in change.paths if (kind := kinds[p.path]) is not None and kind.bends_runs]
     if not bent or any(kinds[p.path] is not InstrumentKind.TEST or not _module(p.path) for p in bent):
@@ -45,6 +48,8 @@ def alone(
     words = [s.command or "" for s in suites]
     if not told or not _few(paths, instruments, base, merged) or _taken_from(paths, words, instruments, base, merged):
         return frozenset()
+    if any(reaches(_read(base, p), _read(merged, p), test=True) for p in paths):
+        return frozenset()  # what they do to the others shows where these run beside them
     return told
 
 
