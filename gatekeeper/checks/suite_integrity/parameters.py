@@ -112,16 +112,15 @@ def _freed(situation: Situation, test_id: str, path: str, words: str) -> bool:
     return path not in situation.changed and bool(named) and all(situation.permits(_EDITS, path=p) for p in named)
 
 
-def _removed(situation: Situation, path: str, test: TestFunction, now: TestFunction, gone: list[str]) -> Finding | None:
+def _removed(situation: Situation, path: str, test: TestFunction, now: TestFunction, gone: list[str]) -> Finding:
     effect = None
-    allowed = _allowed_now(situation, test, now, gone)
     if (
         passed(situation, gone)
         and any(fails(situation, i) for i in gone)
         and warned_way_went(situation, path, test.name, gone) is not None
     ):
         effect = Effect.ASKS  # rows of what the code warned against and warns no more; ids with numbers change along
-    elif superseded(situation, path, test.name, gone) or allowed:
+    elif superseded(situation, path, test.name, gone) or _allowed_now(situation, test, now, gone):
         effect = Effect.ASKS
     elif _expecting_otherwise(*_exchanged(test, now)) and all(never_ran(situation, i) for i in gone):
         effect = Effect.ASKS  # skipped here before and after: what they would have shown, no run can tell

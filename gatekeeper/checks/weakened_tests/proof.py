@@ -15,8 +15,6 @@ from gatekeeper.formats import python_code
 from gatekeeper.formats.python_deprecations import demands_a_warning, warning_balance
 from gatekeeper.formats.python_following import CodeChange, code_change, follows
 
-_ABOUT = (".pre-commit-config.yaml", ".coveragerc", ".gitignore", ".editorconfig")
-"""Files at the root that no code reads while tests run."""
 Table = dict[tuple[str, str], set[Outcome]]
 _BAD = {Outcome.FAILED, Outcome.ERRORED}
 
@@ -37,16 +35,6 @@ class Proof:
         """Skipped in every run that compares, on the target's code and on the change's."""
         key = (path, name.replace(".", "::"))
         return all(t.get(key) == {Outcome.SKIPPED} for t in (self._before, self._restored, self._merged))
-
-    @property
-    def code_changed(self) -> bool:
-        """Anything but Python of tests, settings and notes came, went or is another one."""
-        evidence = self._evidence
-        instruments = Instruments(evidence.settings, evidence.suites, evidence.base)
-        return any(
-            instruments.kind(p.path) is None and not p.path.endswith((".md", ".rst")) and p.path not in _ABOUT
-            for p in evidence.change.paths
-        )
 
     def moved(self, path: str, name: str) -> bool:
         """The target's own version passed on the target's code and fails on the change's, where the edited one passes."""

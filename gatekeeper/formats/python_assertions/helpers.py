@@ -56,7 +56,7 @@ class Helpers:
             self._trusted is not None and text not in self._trusted and (not plain or swallows(node, place, self._look))
         )
 
-    def library(self, call: ast.expr) -> bool:
+    def of_the_library(self, call: ast.expr) -> bool:
         """`self.subTest` is the one of the test library."""
         func = call.func if isinstance(call, ast.Call) else call
         own = isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name) and func.value.id in ("self", "cls")

@@ -158,7 +158,9 @@ class Unfolder:
             if any(quiet):
                 self.hushed = True
                 return [hushed(s, self._block(s.body, env, at, depth))]
-            if all(last_name(i.context_expr) == "subTest" and self._helpers.library(i.context_expr) for i in s.items):
+            if all(
+                last_name(i.context_expr) == "subTest" and self._helpers.of_the_library(i.context_expr) for i in s.items
+            ):
                 return self._block(s.body, env, at, depth)
         if isinstance(s, ast.For) and (rounds := unrolled(s)) is not None:
             return self._block(rounds, env, at, depth)
